@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pool: creating it, allocating and freeing objects.
+ *
+ * Allocation takes from the fullest zspage of the class that has room, so that
+ * zspages fill up and others drain.  A class grows with its lock dropped.
+ */
+#include "zspool-internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static void *
+reserve_private (size_t bytes)
+{
+  void *p = mmap (NULL, bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+  return p == MAP_FAILED ? NULL : p;
+}
+
+static int
+classes_init (struct zs_pool *pool)
+{
+  size_t nr_lists = 0;
+  uint32_t *lists;
+  unsigned i;
+
+  for (i = 0; i < ZS_NR_SIZES; ++i)
+    if (pool->sizes.of[i].merged == i)
+      nr_lists += 2 * pool->sizes.of[i].objs + 1;
+  lists = pool->lists = calloc (nr_lists, sizeof *lists);
+  if (lists == NULL)
+    return -ENOMEM;
+
+  for (i = 0; i < ZS_NR_SIZES; ++i) {
+    const struct zs_size_class *s = &pool->sizes.of[i];
+    struct zs_class *class = &pool->classes[i];
+
+    if (s->merged != i)
+      continue;
+    ranked_lock_init (&class->lock, RANK_CLASS);
+    class->index = i;
+    class->size = s->size;
+    class->objs = s->objs;
+    class->pages = s->pages;
+    class->is_huge = s->objs == 1;
+    class->kind = class->is_huge ? ZSPAGE_CHUNK_HUGE : s->pages;
+    class->div = (1u << 24) / (s->size / ZSPAGE_OBJECT_ALIGN) + 1;
+    class->by_in_use = lists;
+    lists += s->objs;
+    class->counts = lists;
+    lists += s->objs + 1;
+  }
+  return 0;
+}
+
+/* Address space for the descriptors of nr_chunks chunks, whatever kinds they
+ * are.
+ */
+static size_t
+descs_space (const struct zs_pool *pool)
+{
+  size_t most = 0, units;
+  unsigned k;
+
+  for (k = 1; k < ZSPAGE_CHUNK_KINDS; ++k) {
+    const struct zs_kind *kind = &pool->kinds[k];
+
+    units = zs_kind_stride (kind) * kind->nr_zspages;
+    if (units > most)
+      most = units;
+  }
+  /* Blocks are kept for their kind, so each kind could use every chunk in
+   * turn; twice the most of one kind is more than that takes in practice, and
+   * running out of it is -ENOBUFS, not an overflow.
+   */
+  units = 2 * most * pool->config.nr_chunks + sizeof (struct zspage);
+  if (units > UINT32_MAX)
+    units = UINT32_MAX;
+  return zspage_align_up (units * 8, 1u << 20);
+}
+
+int
+zs_pool_create (const struct zs_config *config, struct zs_pool **out)
+{
+  struct zs_pool *pool;
+  int r;
+
+  if (config->nr_chunks == 0 ||
+      config->nr_chunks > ZSPAGE_MAX_DATA / ZSPAGE_CHUNK_SIZE)
+    return -EINVAL;
+  if (posix_memalign ((void **) &pool, ZSPAGE_CACHE_LINE, sizeof *pool) != 0)
+    return -ENOMEM;
+  memset (pool, 0, sizeof *pool);
+  pool->config = *config;
+
+  r = zs_size_classes_init (&pool->sizes, config->chain_size);
+  if (r < 0) {
+    free (pool);
+    return r;
+  }
+  supply_init (pool);
+  r = classes_init (pool);
+  pool->chunks_bytes = zspage_align_up ((size_t) config->nr_chunks *
+                                          sizeof *pool->chunks,
+                                        ZSPAGE_PAGE_SIZE);
+  pool->descs_bytes = descs_space (pool);
+  pool->chunks = reserve_private (pool->chunks_bytes);
+  pool->descs = reserve_private (pool->descs_bytes);
+  if (pool->chunks == NULL || pool->descs == NULL)
+    r = -ENOMEM;
+  if (r < 0) {
+    zs_pool_destroy (pool);
+    return r;
+  }
+  *out = pool;
+  return 0;
+}
+
+void
+zs_pool_destroy (struct zs_pool *pool)
+{
+  unsigned i;
+
+  if (pool == NULL)
+    return;
+  for (i = 0; i < ZS_NR_SIZES; ++i)
+    if (pool->classes[i].size != 0)
+      ranked_lock_fini (&pool->classes[i].lock);
+  ranked_lock_fini (&pool->chunk_lock);
+  if (pool->chunks)
+    munmap (pool->chunks, pool->chunks_bytes);
+  if (pool->descs)
+    munmap (pool->descs, pool->descs_bytes);
+  free (pool->lists);
+  free (pool);
+}
+
+size_t
+zs_max_payload (const struct zs_pool *pool)
+{
+  return pool->sizes.huge_size - ZSPAGE_OBJECT_HEADER;
+}
+
+void
+zs_set_limit (struct zs_pool *pool, size_t pages)
+{
+  atomic_store_explicit (&pool->pages_limit, pages, memory_order_relaxed);
+}
+
+int
+zs_charge (struct zs_pool *pool, size_t pages)
+{
+  size_t limit = atomic_load_explicit (&pool->pages_limit,
+                                       memory_order_relaxed);
+  size_t used = atomic_load_explicit (&pool->pages_used,
+                                      memory_order_relaxed);
+  size_t max;
+
+  do {
+    if (limit != 0 && (used > limit || pages > limit - used))
+      return -ENOSPC;
+  } while (!atomic_compare_exchange_weak_explicit (
+    &pool->pages_used, &used, used + pages, memory_order_relaxed,
+    memory_order_relaxed));
+
+  used += pages;
+  max = atomic_load_explicit (&pool->pages_used_max, memory_order_relaxed);
+  while (max < used && !atomic_compare_exchange_weak_explicit (
+                         &pool->pages_used_max, &max, used,
+                         memory_order_relaxed, memory_order_relaxed))
+    ;
+  return 0;
+}
+
+void
+zs_uncharge (struct zs_pool *pool, size_t pages)
+{
+  atomic_fetch_sub_explicit (&pool->pages_used, pages, memory_order_relaxed);
+}
+
+void
+zs_reset_used_max (struct zs_pool *pool)
+{
+  atomic_store_explicit (&pool->pages_used_max,
+                         atomic_load (&pool->pages_used),
+                         memory_order_relaxed);
+}
+
+static struct zs_class *
+class_for (struct zs_pool *pool, size_t len)
+{
+  size_t size = len + ZSPAGE_OBJECT_HEADER;
+
+  if (size > pool->sizes.huge_size)
+    return &pool->classes[ZS_HUGE_INDEX];
+  return &pool->classes[zs_size_class_index (&pool->sizes, size)];
+}
+
+/* Take an object of z in its class, and write its header. */
+static zs_ref
+object_take_locked (struct zs_pool *pool, struct zs_class *class,
+                    struct zspage *z, uint32_t owner)
+{
+  zs_ref ref = zspage_take_locked (pool, class, z);
+
+  if (!class->is_huge)
+    memcpy (zs_address (pool, ref), &owner, sizeof owner);
+  return ref;
+}
+
+/* A zspage for the class, charged and owned by this thread.  When the kernel
+ * refuses memory, a page of the reserve, which is of the huge class.
+ */
+static int
+class_grow (struct zs_pool *pool, struct zs_class **class,
+            struct zspage **z)
+{
+  int r = zs_charge (pool, (*class)->pages);
+
+  if (r < 0)
+    return r;
+  r = supply_get (pool, (*class)->kind, z);
+  if (r == 0)
+    return 0;
+
+  zs_uncharge (pool, (*class)->pages);
+  if (zs_charge (pool, 1) < 0)
+    return -ENOSPC;
+  *z = supply_get_reserve (pool);
+  if (*z == NULL) {
+    zs_uncharge (pool, 1);
+    return -ENOMEM;
+  }
+  *class = &pool->classes[ZS_HUGE_INDEX];
+  return 0;
+}
+
+int
+zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref)
+{
+  struct zs_class *class;
+  struct zspage *z = NULL, *fresh = NULL;
+  int r;
+
+  if (len == 0 || len > ZSPAGE_PAGE_SIZE)
+    return -EINVAL;
+
+  class = class_for (pool, len);
+  if (!class->is_huge) {
+    ranked_lock (&class->lock);
+    z = class_fullest_locked (pool, class);
+    if (z)
+      *ref = object_take_locked (pool, class, z, owner);
+    ranked_unlock (&class->lock);
+    if (z)
+      return 0;
+  }
+
+  r = class_grow (pool, &class, &fresh);
+  if (r < 0)
+    return r;
+
+  ranked_lock (&class->lock);
+  /* Others may have grown the class meanwhile: then ours is spare. */
+  z = class->is_huge ? NULL : class_fullest_locked (pool, class);
+  if (z == NULL) {
+    class_add_locked (pool, class, fresh);
+    z = fresh;
+    fresh = NULL;
+  }
+  *ref = object_take_locked (pool, class, z, owner);
+  ranked_unlock (&class->lock);
+  if (fresh) {
+    zs_uncharge (pool, class->pages);
+    supply_put (pool, fresh);
+  }
+  return 0;
+}
+
+void
+zs_free (struct zs_pool *pool, zs_ref ref)
+{
+  struct zspage *z = zs_zspage_of (pool, ref);
+  struct zs_class *class = &pool->classes[z->class_index];
+  bool empty;
+
+  ranked_lock (&class->lock);
+  zspage_give_locked (pool, class, z, ref);
+  empty = z->in_use == 0;
+  if (empty)
+    class_remove_locked (pool, class, z);
+  ranked_unlock (&class->lock);
+  if (empty) {
+    zs_uncharge (pool, class->pages);
+    supply_put (pool, z);
+  }
+}
+
+static bool
+is_huge (const struct zs_pool *pool, zs_ref ref)
+{
+  return pool->chunks[ref / (ZSPAGE_CHUNK_SIZE / ZSPAGE_OBJECT_ALIGN)].kind ==
+         ZSPAGE_CHUNK_HUGE;
+}
+
+void *
+zs_map (const struct zs_pool *pool, zs_ref ref)
+{
+  return zs_address (pool, ref) +
+         (is_huge (pool, ref) ? 0 : ZSPAGE_OBJECT_HEADER);
+}
+
+size_t
+zs_capacity (const struct zs_pool *pool, zs_ref ref)
+{
+  if (is_huge (pool, ref))
+    return ZSPAGE_PAGE_SIZE;
+  return pool->classes[zs_zspage_of (pool, ref)->class_index].size -
+         ZSPAGE_OBJECT_HEADER;
+}
+
+bool
+zs_ref_is_plausible (const struct zs_pool *pool, zs_ref ref, size_t len,
+                     uint32_t owner)
+{
+  uint64_t c = ref / (ZSPAGE_CHUNK_SIZE / ZSPAGE_OBJECT_ALIGN);
+  uint64_t within = ref % (ZSPAGE_CHUNK_SIZE / ZSPAGE_OBJECT_ALIGN) *
+                    ZSPAGE_OBJECT_ALIGN;
+  uint32_t header;
+  unsigned kind;
+
+  if (len == 0 || len > ZSPAGE_PAGE_SIZE || c >= pool->config.nr_chunks)
+    return false;
+  kind = pool->chunks[c].kind;
+  if (kind == ZSPAGE_CHUNK_FREE)
+    return false;
+  if (kind == ZSPAGE_CHUNK_HUGE)
+    return within % ZSPAGE_PAGE_SIZE == 0;
+  if (within + ZSPAGE_OBJECT_HEADER + len > ZSPAGE_CHUNK_SIZE)
+    return false;
+  memcpy (&header, zs_address (pool, ref), sizeof header);
+  return header == owner;
+}
+
+size_t
+zs_freeable_pages (const struct zs_pool *pool)
+{
+  return atomic_load_explicit (&pool->freeable_pages, memory_order_relaxed);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* zspool: a zsmalloc-style allocator of objects of at most a page, in memory
+ * that the caller has reserved and that this library populates and gives back.
+ *
+ * Glossary (zsmalloc's terms):
+ *   page      4096 bytes.
+ *   zspage    1..16 contiguous pages cut into objects of one size class.
+ *   class     the objects of one size; see size-class.h.
+ *   huge      an object alone in its page, without the 4-byte owner header.
+ *   chunk     2 MiB of the data, cut into zspages of one chain length.
+ *   stock     populated zspages that nobody uses, kept to be used again.
+ *   reserve   single pages kept for when the kernel refuses memory.
+ *   bounce    one page kept for overwriting an object where it lies.
+ *   freeable  what compaction could give back: for a class, the free objects
+ *             / objects per zspage, in whole zspages.
+ *
+ * An object has a 32-bit owner, which the caller chooses; compaction asks the
+ * caller to repoint it.  Objects therefore move, but only while the caller
+ * agrees (see relocate).
+ *
+ * Functions return 0 or a negative errno unless they say otherwise.  All may
+ * be called from any thread, except create and destroy.
+ */
+#ifndef ZSPOOL_H
+#define ZSPOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "size-class.h"
+#include "zspage-format.h"
+
+/* Where an object is: its offset in the data / 16.  Opaque to callers, who
+ * may store it (40 significant bits) and compare it.
+ */
+typedef uint64_t zs_ref;
+
+/* What the pool asks of the operating system.  Both take whole pages, may
+ * block, and are called from the thread that called into the pool.
+ */
+struct zs_os {
+  void *opaque;
+  /* Give memory to [addr, addr+len) so that touching it cannot fail.
+   * Returns 0 or -ENOMEM; on error part of the range may have memory.
+   */
+  int (*populate) (void *opaque, void *addr, size_t len);
+  /* Take the memory of [addr, addr+len) back.  Returns 0 or -errno; on error
+   * the memory stays and the content is undefined.
+   */
+  int (*release) (void *opaque, void *addr, size_t len);
+};
+
+struct zs_config {
+  unsigned chain_size; /* pages, ZS_MIN_CHAIN..ZS_MAX_CHAIN */
+  uint32_t nr_chunks;  /* of data and of records, at least 1 */
+  struct zspage_chunk_record *records; /* all zero when created */
+  uint8_t *data; /* page aligned, nr_chunks * ZSPAGE_CHUNK_SIZE bytes */
+  size_t reserve_pages; /* see zs_reserve_fill */
+  struct zs_os os;
+
+  /* Compaction wants to move the object of owner.  Called with the class
+   * locked, so it must not call into the pool, nor wait for a lock.  If the
+   * owner's reference is still `from` and nobody is using the object: copy
+   * len bytes from src to dst, make the owner refer to `to`, and return 0.
+   * Else change nothing and return -EBUSY.
+   */
+  int (*relocate) (void *opaque, uint32_t owner, zs_ref from, zs_ref to,
+                   const void *src, void *dst, size_t len);
+  void *relocate_opaque;
+};
+
+struct zs_pool;
+
+/* Create a pool.  *config is copied; the memory it names is borrowed until
+ * zs_pool_destroy.  Takes a few hundred kB; populates nothing.
+ * -EINVAL: a field out of range.  -ENOMEM.
+ */
+int zs_pool_create (const struct zs_config *config, struct zs_pool **pool);
+
+/* Forget the pool.  Does not release the data. */
+void zs_pool_destroy (struct zs_pool *pool);
+
+/* Payloads above this many bytes are stored as huge. */
+size_t zs_max_payload (const struct zs_pool *pool);
+
+/* The most pages that may be used by zspages; 0 means no limit.  Takes effect
+ * on the next growth: a pool above it keeps what it has.
+ */
+void zs_set_limit (struct zs_pool *pool, size_t pages);
+
+/* Allocate an object for len bytes of payload, 1..4096, for this owner.
+ * -ENOSPC: the limit is reached.  -ENOMEM: the kernel refused memory and the
+ * reserve is used up, or the data is full.  -EINVAL: len.
+ * On error nothing has changed.  Does not block unless it must grow.
+ */
+int zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref);
+
+/* Free an object.  ref must be one that zs_malloc gave (or compaction moved it
+ * to) and must not move meanwhile: the owner no longer refers to it.
+ */
+void zs_free (struct zs_pool *pool, zs_ref ref);
+
+/* The payload of an object.  Valid while the object can not move, that is
+ * while relocate would say -EBUSY.  zs_capacity bytes may be written.
+ */
+void *zs_map (const struct zs_pool *pool, zs_ref ref);
+
+/* Bytes of payload that the object's class has room for. */
+size_t zs_capacity (const struct zs_pool *pool, zs_ref ref);
+
+/* For references that come from outside (a slot table that may be damaged):
+ * whether len payload bytes at ref lie within a chunk in use and, where
+ * objects have headers, this owner's header is there.
+ */
+bool zs_ref_is_plausible (const struct zs_pool *pool, zs_ref ref, size_t len,
+                          uint32_t owner);
+
+/* The bounce page: whole-page room for one object, always there once
+ * zs_reserve_fill has succeeded, never counted as used.  The caller serialises
+ * its use.  Before that: -ENOENT.
+ */
+int zs_bounce (struct zs_pool *pool, zs_ref *ref);
+
+/* Populate the bounce page and the reserve, as far as they are not. */
+int zs_reserve_fill (struct zs_pool *pool);
+
+/* Compact one class or all, holding a class lock for at most about 64 copies
+ * at a time.  Returns the number of pages that zspages no longer use.  Objects
+ * that relocate refuses are passed over.
+ */
+size_t zs_compact_class (struct zs_pool *pool, unsigned class_index);
+size_t zs_compact (struct zs_pool *pool);
+
+/* Pages that zs_compact could give back now.  Constant time, no locks. */
+size_t zs_freeable_pages (const struct zs_pool *pool);
+
+/* Give back stock until at most keep_pages are left. */
+void zs_trim_stock (struct zs_pool *pool, size_t keep_pages);
+
+struct zs_pool_stats {
+  size_t pages_used;      /* in zspages; mem_used_total in pages */
+  size_t pages_used_max;  /* highest since the last reset */
+  size_t pages_limit;     /* 0 = none */
+  size_t pages_compacted; /* freed by compaction, since creation */
+  size_t objects_moved;   /* by compaction, since creation */
+  size_t freeable_pages;
+  size_t stock_pages;     /* populated, unused */
+  size_t reserve_pages;   /* reserve and bounce */
+  size_t meta_bytes;      /* descriptors and records that have memory */
+};
+/* Figures may be of slightly different moments.  No class lock is taken. */
+void zs_pool_stats (const struct zs_pool *pool, struct zs_pool_stats *stats);
+
+/* pages_used_max = pages_used. */
+void zs_reset_used_max (struct zs_pool *pool);
+
+/* Fullness groups as in zsmalloc's `classes`: <10%, 10-20%, ... 90-99%, 100%
+ */
+#define ZS_NR_GROUPS 11
+
+struct zs_class_stats {
+  unsigned index;
+  unsigned size;
+  size_t groups[ZS_NR_GROUPS]; /* zspages */
+  size_t obj_allocated, obj_used;
+  size_t pages_used;
+  unsigned pages_per_zspage;
+  size_t freeable; /* pages */
+};
+/* One class; false if the index is out of range or of a merged class. */
+bool zs_class_stats (struct zs_pool *pool, unsigned class_index,
+                     struct zs_class_stats *stats);
+
+/* Prove the invariants, with everything locked; for tests and debugging.
+ * Returns 0, or -EUCLEAN and the reason in *why (a static string).
+ */
+int zs_validate (struct zs_pool *pool, const char **why);
+
+/* Call fn for each allocated object, with everything locked. */
+void zs_for_each_object (struct zs_pool *pool,
+                         void (*fn) (void *opaque, zs_ref ref,
+                                     bool has_owner, uint32_t owner),
+                         void *opaque);
+
+#endif /* ZSPOOL_H */

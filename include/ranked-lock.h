@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A mutex that knows its place in the lock order.
+ *
+ * A thread may lock only ranks above those it holds; debug builds abort
+ * otherwise.  Compaction comes from the other side, so it uses try_lock, which
+ * cannot deadlock and is not checked.  Several locks of one rank may be held
+ * where the declaration of the lock says in which order.
+ */
+#ifndef RANKED_LOCK_H
+#define RANKED_LOCK_H
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+enum lock_rank {
+  RANK_CODEC,     /* a codec context; codec.c */
+  RANK_TABLE,     /* growing the slot table; slot-table.c */
+  RANK_SLOT,      /* a stripe of slots; slot-table.c */
+  RANK_ROOM,      /* making room at a limit; room.c */
+  RANK_CLASS,     /* a size class; zspool-internal.h */
+  RANK_CHUNK,     /* chunks, stock and reserve; zspool-internal.h */
+  RANK_COUNT,
+};
+
+struct ranked_lock {
+  pthread_mutex_t mutex;
+#ifdef ZSPAGE_DEBUG
+  enum lock_rank rank;
+#endif
+};
+
+#ifdef ZSPAGE_DEBUG
+extern __thread unsigned char ranked_lock_held[RANK_COUNT];
+
+static inline void
+ranked_lock_check (enum lock_rank rank, bool same_rank_allowed)
+{
+  int r;
+
+  for (r = rank + (same_rank_allowed ? 1 : 0); r < RANK_COUNT; ++r)
+    assert (ranked_lock_held[r] == 0);
+}
+#endif
+
+static inline void
+ranked_lock_init (struct ranked_lock *lock, enum lock_rank rank)
+{
+  pthread_mutexattr_t attr;
+
+  /* These locks are held for about a microsecond: spin a little first. */
+  pthread_mutexattr_init (&attr);
+  pthread_mutexattr_settype (&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+  pthread_mutex_init (&lock->mutex, &attr);
+  pthread_mutexattr_destroy (&attr);
+#ifdef ZSPAGE_DEBUG
+  lock->rank = rank;
+#else
+  (void) rank;
+#endif
+}
+
+static inline void
+ranked_lock_fini (struct ranked_lock *lock)
+{
+  pthread_mutex_destroy (&lock->mutex);
+}
+
+static inline bool
+ranked_trylock (struct ranked_lock *lock)
+{
+  if (pthread_mutex_trylock (&lock->mutex) != 0)
+    return false;
+#ifdef ZSPAGE_DEBUG
+  ranked_lock_held[lock->rank]++;
+#endif
+  return true;
+}
+
+static inline void
+ranked_lock (struct ranked_lock *lock)
+{
+#ifdef ZSPAGE_DEBUG
+  ranked_lock_check (lock->rank, false);
+#endif
+  pthread_mutex_lock (&lock->mutex);
+#ifdef ZSPAGE_DEBUG
+  ranked_lock_held[lock->rank]++;
+#endif
+}
+
+/* Another lock of a rank that the thread holds already. */
+static inline void
+ranked_lock_next (struct ranked_lock *lock)
+{
+#ifdef ZSPAGE_DEBUG
+  ranked_lock_check (lock->rank, true);
+#endif
+  pthread_mutex_lock (&lock->mutex);
+#ifdef ZSPAGE_DEBUG
+  ranked_lock_held[lock->rank]++;
+#endif
+}
+
+static inline void
+ranked_unlock (struct ranked_lock *lock)
+{
+#ifdef ZSPAGE_DEBUG
+  assert (ranked_lock_held[lock->rank] > 0);
+  ranked_lock_held[lock->rank]--;
+#endif
+  pthread_mutex_unlock (&lock->mutex);
+}
+
+#endif /* RANKED_LOCK_H */

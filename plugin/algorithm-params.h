@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* zram's algorithm_params: "level=3". */
+#ifndef ALGORITHM_PARAMS_H
+#define ALGORITHM_PARAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct algorithm_params {
+  bool has_level;
+  int level;
+};
+
+/* Parse words of the form key=value, separated by spaces.  Returns 0; or
+ * -EINVAL and in why what was wrong, with what is allowed; *params is
+ * unchanged then.  text may be anything.
+ */
+int algorithm_params_parse (const char *text, struct algorithm_params *params,
+                            char *why, size_t why_size);
+
+#endif /* ALGORITHM_PARAMS_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a codec provides to codec.c. */
+#ifndef CODEC_INTERNAL_H
+#define CODEC_INTERNAL_H
+
+#include "codec.h"
+
+/* Each takes memory of *_bytes that the caller provides, 64-byte aligned.
+ * setup is called once on it, and again only after it returned an error.
+ */
+struct codec_ops {
+  const char *name;
+  struct codec_level_range (*levels) (void);
+
+  size_t (*compress_bytes) (int level);
+  int (*compress_setup) (void *mem, size_t bytes, int level);
+  /* Returns 0 if the result would be longer than max_len. */
+  size_t (*compress) (void *mem, int level, const void *page, void *out,
+                      size_t max_len);
+
+  /* Bytes of decompression context; NULL if none is needed. */
+  size_t (*decompress_bytes) (void);
+  int (*decompress_setup) (void *mem, size_t bytes);
+  /* 0 or -EIO. */
+  int (*decompress) (void *mem, const void *data, size_t len, void *page);
+};
+
+extern const struct codec_ops codec_lz4, codec_zstd;
+
+#endif /* CODEC_INTERNAL_H */

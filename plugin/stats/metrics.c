@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of figures.  mm_stat and io_stat follow the Linux document
+ * Documentation/admin-guide/blockdev/zram.rst.
+ */
+#include <config.h>
+
+#include "metrics.h"
+
+#define AT(field) offsetof (struct store_stats, field)
+
+const struct metric metrics[] = {
+  {"orig_data_size", GROUP_MM_STAT, UNIT_BYTES, 0, AT (orig_data_size),
+   "uncompressed size of the pages stored, same-filled ones too"},
+  {"compr_data_size", GROUP_MM_STAT, UNIT_BYTES, 0, AT (compr_data_size),
+   "size of those pages as stored; a huge page counts 4096"},
+  {"mem_used_total", GROUP_MM_STAT, UNIT_BYTES, 0, AT (mem_used_total),
+   "memory of the zspages that hold them, fragmentation included"},
+  {"mem_limit", GROUP_MM_STAT, UNIT_BYTES, 0, AT (mem_limit),
+   "the most that mem_used_total may be; 0 is no limit"},
+  {"mem_used_max", GROUP_MM_STAT, UNIT_BYTES, 0, AT (mem_used_max),
+   "the highest mem_used_total so far"},
+  {"same_pages", GROUP_MM_STAT, UNIT_PAGES, 0, AT (same_pages),
+   "pages that repeat one word, stored without memory of their own"},
+  {"pages_compacted", GROUP_MM_STAT, UNIT_PAGES, 1, AT (pages_compacted),
+   "pages of memory freed by compaction"},
+  {"huge_pages", GROUP_MM_STAT, UNIT_PAGES, 0, AT (huge_pages),
+   "incompressible pages now stored"},
+  {"huge_pages_since", GROUP_MM_STAT, UNIT_PAGES, 1, AT (huge_pages_since),
+   "incompressible pages ever stored"},
+
+  {"failed_reads", GROUP_IO_STAT, UNIT_PAGES, 1, AT (failed_reads),
+   "pages that could not be read: their data are damaged"},
+  {"failed_writes", GROUP_IO_STAT, UNIT_PAGES, 1, AT (failed_writes),
+   "pages that could not be written: no memory within the limit"},
+  {"invalid_io", GROUP_IO_STAT, UNIT_COUNT, 1, AT (invalid_io),
+   "always 0: requests beyond the device are refused before they count"},
+  {"notify_free", GROUP_IO_STAT, UNIT_PAGES, 1, AT (notify_free),
+   "pages covered by trims and zeroes"},
+
+  {"disksize", GROUP_MEMORY, UNIT_BYTES, 0, AT (disksize),
+   "size of the device"},
+  {"mem_meta", GROUP_MEMORY, UNIT_BYTES, 0, AT (mem_meta),
+   "slot table, zspage descriptors and codec contexts"},
+  {"mem_reserve", GROUP_MEMORY, UNIT_BYTES, 0, AT (mem_reserve),
+   "memory kept ready for writes: stock and reserve"},
+  {"mem_resident", GROUP_MEMORY, UNIT_BYTES, 0, AT (mem_resident),
+   "memory of the shared mapping by the kernel's account"},
+  {"freeable", GROUP_MEMORY, UNIT_BYTES, 0, AT (freeable),
+   "memory that compaction could free now"},
+  {"objects_moved", GROUP_MEMORY, UNIT_COUNT, 1, AT (objects_moved),
+   "objects copied by compaction"},
+
+  {.name = NULL},
+};
+
+const char *
+metric_group_name (enum metric_group group)
+{
+  static const char *const names[GROUP_COUNT] = {
+    [GROUP_MM_STAT] = "mm_stat",
+    [GROUP_IO_STAT] = "io_stat",
+    [GROUP_MEMORY] = "memory",
+  };
+
+  return names[group];
+}
+
+const char *
+metric_unit_name (enum metric_unit unit)
+{
+  static const char *const names[] = {
+    [UNIT_BYTES] = "bytes",
+    [UNIT_PAGES] = "pages",
+    [UNIT_COUNT] = "count",
+  };
+
+  return names[unit];
+}

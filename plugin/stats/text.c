@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The texts that the kernel has for zram and zsmalloc, to the byte. */
+#include <config.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "metrics.h"
+#include "stats.h"
+
+static char *
+group_line (const struct stats_device *device, enum metric_group group)
+{
+  struct store_stats stats;
+  const struct metric *m;
+  const char *sep = "";
+  char *text = NULL;
+  size_t len;
+  FILE *fp = open_memstream (&text, &len);
+
+  if (fp == NULL)
+    return NULL;
+  store_stats (device->store, &stats);
+  for (m = metrics; m->name; ++m) {
+    if (m->group != group)
+      continue;
+    fprintf (fp, "%s%8" PRIu64, sep, metric_value (m, &stats));
+    sep = " ";
+  }
+  fputc ('\n', fp);
+  if (fclose (fp) != 0) {
+    free (text);
+    return NULL;
+  }
+  return text;
+}
+
+char *
+stats_mm_stat (const struct stats_device *device)
+{
+  return group_line (device, GROUP_MM_STAT);
+}
+
+char *
+stats_io_stat (const struct stats_device *device)
+{
+  return group_line (device, GROUP_IO_STAT);
+}
+
+static void
+classes_row (FILE *fp, const struct zs_class_stats *c)
+{
+  unsigned g;
+
+  for (g = 0; g < ZS_NR_GROUPS; ++g)
+    fprintf (fp, " %9zu", c->groups[g]);
+  fprintf (fp, " %13zu %10zu %10zu", c->obj_allocated, c->obj_used,
+           c->pages_used);
+}
+
+char *
+stats_classes (const struct stats_device *device)
+{
+  static const char *const groups[ZS_NR_GROUPS] = {
+    "10%", "20%", "30%", "40%", "50%", "60%",
+    "70%", "80%", "90%", "99%", "100%",
+  };
+  struct zs_class_stats c, total = {0};
+  char *text = NULL;
+  size_t len;
+  unsigned i, g;
+  FILE *fp = open_memstream (&text, &len);
+
+  if (fp == NULL)
+    return NULL;
+  fprintf (fp, " %5s %5s", "class", "size");
+  for (g = 0; g < ZS_NR_GROUPS; ++g)
+    fprintf (fp, " %9s", groups[g]);
+  fprintf (fp, " %13s %10s %10s %16s %8s\n", "obj_allocated", "obj_used",
+           "pages_used", "pages_per_zspage", "freeable");
+
+  for (i = 0; i < ZS_NR_SIZES; ++i) {
+    if (!store_class_stats (device->store, i, &c))
+      continue;
+    fprintf (fp, " %5u %5u", c.index, c.size);
+    classes_row (fp, &c);
+    fprintf (fp, " %16u %8zu\n", c.pages_per_zspage, c.freeable);
+    for (g = 0; g < ZS_NR_GROUPS; ++g)
+      total.groups[g] += c.groups[g];
+    total.obj_allocated += c.obj_allocated;
+    total.obj_used += c.obj_used;
+    total.pages_used += c.pages_used;
+    total.freeable += c.freeable;
+  }
+  fprintf (fp, "\n %5s %5s", "Total", "");
+  classes_row (fp, &total);
+  fprintf (fp, " %16s %8zu\n", "", total.freeable);
+  if (fclose (fp) != 0) {
+    free (text);
+    return NULL;
+  }
+  return text;
+}

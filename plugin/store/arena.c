@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The shared mapping of a device; see arena.h. */
+#include <config.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arena.h"
+#include "zspage-page.h"
+
+#if !HAVE_DECL_MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+const struct arena_ops arena_libc_ops = {
+  .madvise = madvise,
+  .fallocate = fallocate,
+};
+
+int
+arena_create (struct arena *arena, const char *name, size_t bytes,
+              const struct arena_ops *ops)
+{
+  int err;
+
+  if (sysconf (_SC_PAGESIZE) != ZSPAGE_PAGE_SIZE)
+    return -ENOTSUP;
+  arena->ops = ops;
+  arena->bytes = bytes;
+  arena->fd = memfd_create (name, MFD_CLOEXEC);
+  if (arena->fd == -1)
+    return -errno;
+  if (ftruncate (arena->fd, bytes) == -1) {
+    err = errno;
+    close (arena->fd);
+    return -err;
+  }
+  arena->base = mmap (NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_NORESERVE, arena->fd, 0);
+  if (arena->base == MAP_FAILED) {
+    err = errno;
+    close (arena->fd);
+    return -err;
+  }
+  /* Clients' memory has no place in core dumps. */
+  madvise (arena->base, bytes, MADV_DONTDUMP);
+  return 0;
+}
+
+void
+arena_destroy (struct arena *arena)
+{
+  munmap (arena->base, arena->bytes);
+  close (arena->fd);
+}
+
+/* Where addr is in the file; false if it is not in the arena. */
+static int
+is_inside (const struct arena *arena, const uint8_t *addr)
+{
+  return addr >= arena->base && addr < arena->base + arena->bytes;
+}
+
+int
+arena_populate (struct arena *arena, void *addr, size_t len)
+{
+  int r;
+
+  do
+    r = arena->ops->madvise (addr, len, MADV_POPULATE_WRITE);
+  while (r == -1 && (errno == EINTR || errno == EAGAIN));
+  if (r == 0)
+    return 0;
+  if (errno != EINVAL && errno != ENOSYS)
+    return -ENOMEM;
+
+  /* Before Linux 5.14.  Pages of the file can be had otherwise; private
+   * memory has to be trusted.
+   */
+  if (!is_inside (arena, addr))
+    return 0;
+  do
+    r = arena->ops->fallocate (arena->fd, FALLOC_FL_KEEP_SIZE,
+                               (uint8_t *) addr - arena->base, len);
+  while (r == -1 && errno == EINTR);
+  return r == 0 ? 0 : -ENOMEM;
+}
+
+int
+arena_release (struct arena *arena, void *addr, size_t len)
+{
+  int r;
+
+  do
+    r = arena->ops->fallocate (arena->fd,
+                               FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                               (uint8_t *) addr - arena->base, len);
+  while (r == -1 && errno == EINTR);
+  return r == 0 ? 0 : -errno;
+}
+
+uint64_t
+arena_resident (const struct arena *arena)
+{
+  struct stat st;
+
+  if (fstat (arena->fd, &st) == -1)
+    return 0;
+  return (uint64_t) st.st_blocks * 512;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One sparse shared mapping: the memory of a device.
+ *
+ * Nothing in it may be touched before it was populated: where the kernel has
+ * no memory, touching is SIGBUS, while populating is an error.  Reading a hole
+ * allocates it, so that holes are not read either.
+ */
+#ifndef ARENA_H
+#define ARENA_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The system calls, so that tests can make them fail.  As in libc. */
+struct arena_ops {
+  int (*madvise) (void *addr, size_t len, int advice);
+  int (*fallocate) (int fd, int mode, off_t offset, off_t len);
+};
+extern const struct arena_ops arena_libc_ops;
+
+struct arena {
+  int fd;
+  uint8_t *base;
+  size_t bytes; /* of address space */
+  const struct arena_ops *ops;
+};
+
+/* Make a memfd of this size, all holes, and map it.  name appears in
+ * /proc/PID/maps.  Not in core dumps.  -ENOMEM: no address space.  -ENOTSUP:
+ * the machine's pages are not 4096 bytes.  -errno of memfd_create, ftruncate.
+ */
+int arena_create (struct arena *arena, const char *name, size_t bytes,
+                  const struct arena_ops *ops);
+void arena_destroy (struct arena *arena);
+
+/* Give memory to whole pages; in the arena, or private memory outside it.
+ * Returns 0 or -ENOMEM.  Content that is there stays.
+ */
+int arena_populate (struct arena *arena, void *addr, size_t len);
+
+/* Make whole pages of the arena holes.  Returns 0 or -errno. */
+int arena_release (struct arena *arena, void *addr, size_t len);
+
+/* Bytes of memory that the arena has, by the kernel's account. */
+uint64_t arena_resident (const struct arena *arena);
+
+#endif /* ARENA_H */

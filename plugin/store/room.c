@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a write does when there is no memory for it: because the limit is
+ * reached or because the kernel refuses.
+ *
+ *   1. compact, if that can free anything, and try again;
+ *   2. overwrite the page's own object, if the new data fit into it;
+ *   3. fail with ENOSPC.
+ */
+#include "store-internal.h"
+
+bool
+room_make (struct store *store, int err)
+{
+  size_t pages = 0;
+
+  if (err == -ENOMEM) {
+    struct zs_pool_stats stats;
+
+    /* Stock of another kind does not help, but its memory does. */
+    zs_pool_stats (store->pool, &stats);
+    if (stats.stock_pages > 0) {
+      zs_trim_stock (store->pool, 0);
+      return true;
+    }
+  }
+  if (zs_freeable_pages (store->pool) == 0)
+    return false;
+  ranked_lock (&store->room_lock);
+  /* Whoever held the lock may have compacted already: then the figure is 0,
+   * and what was freed is still there to be had.
+   */
+  if (zs_freeable_pages (store->pool) > 0)
+    pages = zs_compact (store->pool);
+  ranked_unlock (&store->room_lock);
+  return pages > 0;
+}
+
+int
+room_overwrite_locked (struct store *store, struct stripe *stripe,
+                       uint64_t idx, enum slot_kind kind, const void *data,
+                       size_t len)
+{
+  uint64_t old = slot_get_locked (store, idx);
+  zs_ref ref = slot_ref (old);
+  uint64_t word;
+
+  if (!slot_has_object (old) || zs_capacity (store->pool, ref) < len)
+    return -ENOSPC;
+
+  /* By way of the bounce page, so that the slot never refers to an object
+   * that is being written.
+   */
+  ranked_lock (&store->bounce_lock);
+  memcpy (zs_map (store->pool, store->bounce), data, len);
+  word = slot_make_object (kind, store->bounce, len);
+  slot_publish_locked (store, stripe, idx, word);
+  memcpy (zs_map (store->pool, ref), data, len);
+  slot_repoint_locked (store, idx, slot_with_ref (word, ref));
+  ranked_unlock (&store->bounce_lock);
+  return 0;
+}

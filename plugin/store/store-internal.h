@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The store's structures.
+ *
+ * The slot table is in the arena (zspage-format.h).  For each of its pages
+ * (512 slots, 2 MiB of the device) a private bit says whether it has memory;
+ * the table is looked at only after that bit, as reading a hole would allocate
+ * it.  Slots are guarded by stripes:
+ *
+ *    table page ──hash──> group of 8 stripes;  slot i of it: stripe i % 8
+ *
+ * so that a run of pages spreads over 8 locks, and all slots of a table page
+ * can be held by taking 8.
+ *
+ * Locks, in order: codec context, table_lock, stripes (ascending), room_lock,
+ * then the pool's.  A stripe is held across decompression, so that the object
+ * does not move meanwhile; and, for a page written in part, across compression
+ * and growth of the pool, which may ask the kernel for memory.
+ */
+#ifndef STORE_INTERNAL_H
+#define STORE_INTERNAL_H
+
+#include <config.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "ranked-lock.h"
+#include "store.h"
+#include "zspage-format.h"
+
+#define SLOTS_PER_TABLE_PAGE (ZSPAGE_PAGE_SIZE / sizeof (uint64_t))
+#define GROUP_BITS           5
+#define STRIPES_PER_GROUP    8u
+#define NR_STRIPES           (STRIPES_PER_GROUP << GROUP_BITS)
+
+/* Counters are changed with the stripe locked, and read without. */
+struct stripe_counters {
+  _Atomic int64_t pages;       /* stored, of whatever kind */
+  _Atomic int64_t same_pages, huge_pages;
+  _Atomic int64_t compr_bytes; /* of objects that hold pages */
+  _Atomic int64_t huge_pages_since;
+  _Atomic int64_t failed_reads, failed_writes;
+};
+
+/* Guards the slots that map to it, and their objects against moving. */
+struct stripe {
+  struct ranked_lock lock;
+  struct stripe_counters counters;
+} __attribute__ ((aligned (ZSPAGE_CACHE_LINE)));
+
+struct store {
+  struct arena arena;
+  struct zs_pool *pool;
+  struct codec_pool *codec;
+  uint64_t nr_pages;
+  struct zspage_header header; /* what the arena's header says */
+  bool reads_need_ctx;
+
+  _Atomic uint64_t *slots; /* [nr_pages], in the arena */
+  /* A bit for each page of the table.  Set under table_lock; cleared under
+   * table_lock and the group's stripes.
+   */
+  _Atomic uint64_t *present;
+  uint64_t nr_table_pages;
+  _Atomic uint64_t nr_present;
+
+  /* Guards the table's memory.  Held across populating or releasing a page of
+   * the table, and while the store starts.
+   */
+  struct ranked_lock table_lock;
+  _Atomic bool started;
+  zs_ref bounce; /* constant once started */
+
+  /* One thread makes room at a time.  Of the same rank as bounce_lock, and
+   * never held with it.
+   */
+  struct ranked_lock room_lock;
+  /* Guards the content of the bounce page. */
+  struct ranked_lock bounce_lock;
+
+  _Atomic uint64_t notify_free;
+  struct stripe *stripes; /* [NR_STRIPES] */
+};
+
+/* slot-table.c */
+
+static inline uint64_t
+table_page_of (uint64_t idx)
+{
+  return idx / SLOTS_PER_TABLE_PAGE;
+}
+
+static inline struct stripe *
+group_of (struct store *store, uint64_t table_page)
+{
+  uint64_t hash = table_page * UINT64_C (0x9e3779b97f4a7c15);
+
+  return &store->stripes[(hash >> (64 - GROUP_BITS)) * STRIPES_PER_GROUP];
+}
+
+static inline struct stripe *
+stripe_of (struct store *store, uint64_t idx)
+{
+  return group_of (store, table_page_of (idx)) + idx % STRIPES_PER_GROUP;
+}
+
+static inline bool
+table_is_present (const struct store *store, uint64_t table_page)
+{
+  uint64_t word = atomic_load_explicit (&store->present[table_page / 64],
+                                        memory_order_acquire);
+
+  return word >> table_page % 64 & 1;
+}
+
+/* The first present table page in [from, end), or end. */
+uint64_t table_next_present (const struct store *store, uint64_t from,
+                             uint64_t end);
+
+/* Lock the slot of a page that is about to be read.  NULL, and no lock, if
+ * nothing is stored there.
+ */
+struct stripe *slot_lock_present (struct store *store, uint64_t idx);
+
+/* Lock the slot of a page that is about to be written, and see to it that the
+ * table has memory there.  -ENOSPC if it cannot have.
+ */
+int slot_lock_for_write (struct store *store, uint64_t idx,
+                         struct stripe **stripe);
+
+static inline void
+slot_unlock (struct stripe *stripe)
+{
+  ranked_unlock (&stripe->lock);
+}
+
+void group_lock (struct stripe *group);
+void group_unlock (struct stripe *group);
+
+/* The word of a slot whose stripe is locked. */
+static inline uint64_t
+slot_get_locked (const struct store *store, uint64_t idx)
+{
+  return atomic_load_explicit (&store->slots[idx], memory_order_relaxed);
+}
+
+/* Publish a word: all that it refers to is written.  Returns the old one, the
+ * object of which is now the caller's to free.  Counts.
+ */
+uint64_t slot_publish_locked (struct store *store, struct stripe *stripe,
+                              uint64_t idx, uint64_t word);
+
+/* The same page is elsewhere now: publish without counting. */
+static inline void
+slot_repoint_locked (struct store *store, uint64_t idx, uint64_t word)
+{
+  atomic_store_explicit (&store->slots[idx], word, memory_order_release);
+}
+
+/* Give back the memory of a table page, all of whose slots are empty.  Wants
+ * table_lock and the page's group.
+ */
+void table_release_locked (struct store *store, uint64_t table_page);
+
+/* Count in a stripe that is locked. */
+static inline void
+count_locked (_Atomic int64_t *counter, int64_t by)
+{
+  atomic_store_explicit (
+    counter,
+    atomic_load_explicit (counter, memory_order_relaxed) + by,
+    memory_order_relaxed);
+}
+
+/* As count_locked, when the stripe is not locked. */
+void count_failed_writes (struct store *store, uint64_t idx, uint64_t pages);
+
+/* store.c: what the first write of a device does.  -ENOSPC. */
+int store_start (struct store *store);
+
+/* Whether [offset, offset+len) is in the device. */
+static inline bool
+range_is_valid (const struct store *store, uint64_t len, uint64_t offset)
+{
+  uint64_t disksize = store->nr_pages * ZSPAGE_PAGE_SIZE;
+
+  return offset <= disksize && len <= disksize - offset;
+}
+
+/* read.c: the content of a page whose slot is locked. */
+int page_read_locked (struct store *store, struct stripe *stripe,
+                      struct codec_ctx *ctx, uint64_t idx, void *page);
+
+/* write.c: change part of a page.  data NULL means zeros. */
+int page_write_part (struct store *store, uint64_t idx, const void *data,
+                     size_t within, size_t len);
+
+/* room.c */
+
+/* After zs_malloc failed with this error: try to make room.  Whether it is
+ * worth another try.
+ */
+bool room_make (struct store *store, int err);
+
+/* Overwrite the object that the locked slot has, if the data fit in it.
+ * At any instant the slot refers to the whole old or the whole new data.
+ * -ENOSPC if there is none or they do not fit.
+ */
+int room_overwrite_locked (struct store *store, struct stripe *stripe,
+                           uint64_t idx, enum slot_kind kind,
+                           const void *data, size_t len);
+
+#endif /* STORE_INTERNAL_H */

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Creating a store, starting it at its first write, moving its objects when
+ * the pool compacts, and its figures.
+ */
+#include "store-internal.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* Fragmentation of address space is cheap, of memory it is not: the data may
+ * spread over twice the device and a chunk for each kind.
+ */
+#define DATA_SPARE (UINT64_C (64) << 20)
+
+static int
+layout_init (struct zspage_header *h, uint64_t disksize, unsigned chain_size)
+{
+  uint64_t data_bytes = 2 * disksize + DATA_SPARE;
+
+  if (disksize == 0 || disksize % ZSPAGE_PAGE_SIZE != 0 ||
+      disksize > ZSPAGE_MAX_DISKSIZE)
+    return -EINVAL;
+  if (data_bytes > ZSPAGE_MAX_DATA)
+    data_bytes = ZSPAGE_MAX_DATA;
+  data_bytes = data_bytes / ZSPAGE_CHUNK_SIZE * ZSPAGE_CHUNK_SIZE;
+
+  *h = (struct zspage_header){
+    .magic = ZSPAGE_FORMAT_MAGIC,
+    .version = ZSPAGE_FORMAT_VERSION,
+    .header_bytes = sizeof *h,
+    .disksize = disksize,
+    .table_offset = ZSPAGE_PAGE_SIZE,
+    .nr_chunks = data_bytes / ZSPAGE_CHUNK_SIZE,
+    .chunk_bytes = ZSPAGE_CHUNK_SIZE,
+    .page_bytes = ZSPAGE_PAGE_SIZE,
+    .chain_size = chain_size,
+  };
+  h->records_offset =
+    h->table_offset +
+    zspage_align_up (disksize / ZSPAGE_PAGE_SIZE * sizeof (uint64_t),
+                     ZSPAGE_PAGE_SIZE);
+  h->data_offset =
+    zspage_align_up (h->records_offset +
+                       (uint64_t) h->nr_chunks *
+                         sizeof (struct zspage_chunk_record),
+                     ZSPAGE_CHUNK_SIZE);
+  h->file_bytes = h->data_offset + data_bytes;
+  return 0;
+}
+
+static int
+os_populate (void *opaque, void *addr, size_t len)
+{
+  return arena_populate (opaque, addr, len);
+}
+
+static int
+os_release (void *opaque, void *addr, size_t len)
+{
+  return arena_release (opaque, addr, len);
+}
+
+/* zs_config.relocate.  A class is locked, so the slot is only tried. */
+static int
+relocate (void *opaque, uint32_t owner, zs_ref from, zs_ref to,
+          const void *src, void *dst, size_t len)
+{
+  struct store *store = opaque;
+  struct stripe *stripe;
+  uint64_t word;
+  int r = -EBUSY;
+
+  if (owner >= store->nr_pages)
+    return -EBUSY;
+  stripe = stripe_of (store, owner);
+  if (!ranked_trylock (&stripe->lock))
+    return -EBUSY;
+  if (table_is_present (store, table_page_of (owner))) {
+    word = slot_get_locked (store, owner);
+    if (slot_has_object (word) && slot_ref (word) == from) {
+      memcpy (dst, src, len);
+      slot_repoint_locked (store, owner, slot_with_ref (word, to));
+      r = 0;
+    }
+  }
+  slot_unlock (stripe);
+  return r;
+}
+
+static int
+pool_init (struct store *store, const struct store_config *config)
+{
+  const struct zspage_header *h = &store->header;
+  struct zs_config zs = {
+    .chain_size = config->chain_size,
+    .nr_chunks = h->nr_chunks,
+    .records = (void *) (store->arena.base + h->records_offset),
+    .data = store->arena.base + h->data_offset,
+    .reserve_pages = config->reserve_pages,
+    .os = {.opaque = &store->arena,
+           .populate = os_populate,
+           .release = os_release},
+    .relocate = relocate,
+    .relocate_opaque = store,
+  };
+  int r = zs_pool_create (&zs, &store->pool);
+
+  if (r == 0)
+    store_set_mem_limit (store, config->mem_limit);
+  return r;
+}
+
+/* Address space for the presence bits; touched where the table is used. */
+static size_t
+present_bytes (const struct store *store)
+{
+  return zspage_align_up ((store->nr_table_pages + 63) / 64 * 8,
+                          ZSPAGE_PAGE_SIZE);
+}
+
+static int
+locks_init (struct store *store)
+{
+  unsigned i;
+
+  if (posix_memalign ((void **) &store->stripes, ZSPAGE_CACHE_LINE,
+                      NR_STRIPES * sizeof *store->stripes) != 0)
+    return -ENOMEM;
+  memset (store->stripes, 0, NR_STRIPES * sizeof *store->stripes);
+  for (i = 0; i < NR_STRIPES; ++i)
+    ranked_lock_init (&store->stripes[i].lock, RANK_SLOT);
+  ranked_lock_init (&store->table_lock, RANK_TABLE);
+  ranked_lock_init (&store->room_lock, RANK_ROOM);
+  ranked_lock_init (&store->bounce_lock, RANK_ROOM);
+  return 0;
+}
+
+int
+store_create (const struct store_config *config, struct store **out)
+{
+  struct store *store = calloc (1, sizeof *store);
+  int r;
+
+  if (store == NULL)
+    return -ENOMEM;
+  r = layout_init (&store->header, config->disksize, config->chain_size);
+  if (r < 0)
+    goto err_free;
+  r = arena_create (&store->arena, config->name, store->header.file_bytes,
+                    config->ops ? config->ops : &arena_libc_ops);
+  if (r < 0)
+    goto err_free;
+  store->codec = config->codec;
+  store->reads_need_ctx =
+    codec_decompress_needs_ctx (codec_pool_id (config->codec));
+  store->nr_pages = config->disksize / ZSPAGE_PAGE_SIZE;
+  store->nr_table_pages =
+    (store->nr_pages + SLOTS_PER_TABLE_PAGE - 1) / SLOTS_PER_TABLE_PAGE;
+  store->slots = (void *) (store->arena.base + store->header.table_offset);
+
+  store->present = mmap (NULL, present_bytes (store), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (store->present == MAP_FAILED) {
+    r = -ENOMEM;
+    goto err_arena;
+  }
+  r = locks_init (store);
+  if (r < 0)
+    goto err_present;
+  r = pool_init (store, config);
+  if (r < 0)
+    goto err_locks;
+  *out = store;
+  return 0;
+
+err_locks:
+  free (store->stripes);
+err_present:
+  munmap (store->present, present_bytes (store));
+err_arena:
+  arena_destroy (&store->arena);
+err_free:
+  free (store);
+  return r;
+}
+
+void
+store_destroy (struct store *store)
+{
+  unsigned i;
+
+  if (store == NULL)
+    return;
+  zs_pool_destroy (store->pool);
+  for (i = 0; i < NR_STRIPES; ++i)
+    ranked_lock_fini (&store->stripes[i].lock);
+  ranked_lock_fini (&store->table_lock);
+  ranked_lock_fini (&store->room_lock);
+  ranked_lock_fini (&store->bounce_lock);
+  free (store->stripes);
+  munmap (store->present, present_bytes (store));
+  arena_destroy (&store->arena);
+  free (store);
+}
+
+int
+store_start (struct store *store)
+{
+  int r;
+
+  if (atomic_load_explicit (&store->started, memory_order_acquire))
+    return 0;
+  ranked_lock (&store->table_lock);
+  r = 0;
+  if (!atomic_load_explicit (&store->started, memory_order_relaxed)) {
+    r = arena_populate (&store->arena, store->arena.base, ZSPAGE_PAGE_SIZE);
+    if (r == 0)
+      r = zs_reserve_fill (store->pool);
+    if (r == 0)
+      r = zs_bounce (store->pool, &store->bounce);
+    if (r == 0) {
+      memcpy (store->arena.base, &store->header, sizeof store->header);
+      atomic_store_explicit (&store->started, true, memory_order_release);
+    }
+  }
+  ranked_unlock (&store->table_lock);
+  return r < 0 ? -ENOSPC : 0;
+}
+
+uint64_t
+store_disksize (const struct store *store)
+{
+  return store->header.disksize;
+}
+
+size_t
+store_compact (struct store *store)
+{
+  return zs_compact (store->pool);
+}
+
+void
+store_set_mem_limit (struct store *store, uint64_t bytes)
+{
+  uint64_t pages = bytes / ZSPAGE_PAGE_SIZE +
+                   (bytes % ZSPAGE_PAGE_SIZE != 0);
+
+  zs_set_limit (store->pool, pages);
+}
+
+void
+store_reset_mem_used_max (struct store *store)
+{
+  zs_reset_used_max (store->pool);
+}
+
+bool
+store_class_stats (struct store *store, unsigned class_index,
+                   struct zs_class_stats *stats)
+{
+  return zs_class_stats (store->pool, class_index, stats);
+}
+
+static int64_t
+counter (_Atomic int64_t *c)
+{
+  return atomic_load_explicit (c, memory_order_relaxed);
+}
+
+static void
+counters_sum (struct store *store, struct store_stats *s)
+{
+  int64_t pages = 0, compr = 0, same = 0, huge = 0;
+  unsigned i;
+
+  for (i = 0; i < NR_STRIPES; ++i) {
+    struct stripe_counters *c = &store->stripes[i].counters;
+
+    pages += counter (&c->pages);
+    compr += counter (&c->compr_bytes);
+    same += counter (&c->same_pages);
+    huge += counter (&c->huge_pages);
+    s->huge_pages_since += counter (&c->huge_pages_since);
+    s->failed_reads += counter (&c->failed_reads);
+    s->failed_writes += counter (&c->failed_writes);
+  }
+  /* While pages move between stripes' counts a sum could pass below zero. */
+  s->orig_data_size = pages > 0 ? pages * ZSPAGE_PAGE_SIZE : 0;
+  s->compr_data_size = compr > 0 ? compr : 0;
+  s->same_pages = same > 0 ? same : 0;
+  s->huge_pages = huge > 0 ? huge : 0;
+}
+
+void
+store_stats (struct store *store, struct store_stats *s)
+{
+  struct zs_pool_stats zs;
+  uint64_t table;
+
+  memset (s, 0, sizeof *s);
+  counters_sum (store, s);
+  zs_pool_stats (store->pool, &zs);
+  s->mem_used_total = (uint64_t) zs.pages_used * ZSPAGE_PAGE_SIZE;
+  s->mem_limit = (uint64_t) zs.pages_limit * ZSPAGE_PAGE_SIZE;
+  s->mem_used_max = (uint64_t) zs.pages_used_max * ZSPAGE_PAGE_SIZE;
+  s->pages_compacted = zs.pages_compacted;
+  s->freeable = (uint64_t) zs.freeable_pages * ZSPAGE_PAGE_SIZE;
+  s->objects_moved = zs.objects_moved;
+  s->notify_free = atomic_load_explicit (&store->notify_free,
+                                         memory_order_relaxed);
+
+  table = atomic_load_explicit (&store->nr_present, memory_order_relaxed) *
+          ZSPAGE_PAGE_SIZE;
+  if (atomic_load_explicit (&store->started, memory_order_relaxed))
+    table += ZSPAGE_PAGE_SIZE; /* header */
+  s->disksize = store->header.disksize;
+  s->mem_meta = table + zs.meta_bytes +
+                NR_STRIPES * sizeof *store->stripes + sizeof *store +
+                codec_pool_bytes (store->codec);
+  s->mem_reserve = (uint64_t) (zs.stock_pages + zs.reserve_pages) *
+                   ZSPAGE_PAGE_SIZE;
+  s->mem_resident = arena_resident (&store->arena);
+}

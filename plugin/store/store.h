@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The store: a device of pages, each kept compressed.
+ *
+ * Everything is thread-safe except create and destroy.  Requests may overlap;
+ * each page is read or written whole, at one moment.  Functions return 0 or a
+ * negative errno; what was stored before an error stays readable.
+ */
+#ifndef STORE_H
+#define STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "codec.h"
+#include "zspool.h"
+
+struct store;
+
+struct store_config {
+  const char *name;          /* of the device; for /proc/PID/maps */
+  uint64_t disksize;         /* bytes, a multiple of 4096, 4096..2^44 */
+  uint64_t mem_limit;        /* bytes of zspages; 0 = no limit */
+  unsigned chain_size;       /* pages, 4..16 */
+  size_t reserve_pages;      /* kept for when the kernel refuses memory */
+  struct codec_pool *codec;  /* borrowed; may be shared by several stores */
+  const struct arena_ops *ops; /* NULL = libc's */
+};
+
+/* -EINVAL: a field out of range.  -ENOMEM: no address space.  Others: see
+ * arena_create.  Populates nothing: that begins with the first write.
+ */
+int store_create (const struct store_config *config, struct store **store);
+void store_destroy (struct store *store);
+
+uint64_t store_disksize (const struct store *store);
+
+/* Any offset and length within the device; -EINVAL beyond it. */
+
+/* -EIO: a page's data are damaged; the buffer's content is undefined from that
+ * page on.
+ */
+int store_read (struct store *store, void *buf, size_t len, uint64_t offset);
+
+/* Pages in part are read, changed and written as one step.
+ * -ENOSPC: no room, even after compaction.  Pages before the one that did not
+ * fit are new; it and those after it are as before.  -EIO: a page to change in
+ * part is damaged.
+ */
+int store_write (struct store *store, const void *buf, size_t len,
+                 uint64_t offset);
+
+/* Free the whole pages in the range.  Never fails within the device. */
+int store_trim (struct store *store, uint64_t len, uint64_t offset);
+
+/* As store_trim, and zero the parts of pages at the edges; see store_write
+ * for the errors of those.
+ */
+int store_zero (struct store *store, uint64_t len, uint64_t offset);
+
+/* Report [offset, offset+len) in order as extents that read as zeros (never
+ * written, trimmed, zeroed, or written with zeros) and others.  fn returns
+ * false to stop.
+ */
+int store_extents (struct store *store, uint64_t len, uint64_t offset,
+                   bool (*fn) (void *opaque, uint64_t offset, uint64_t len,
+                               bool zero),
+                   void *opaque);
+
+/* Compact everything.  Returns pages freed. */
+size_t store_compact (struct store *store);
+
+/* Bytes; 0 = no limit; rounded up to a page.  What is stored stays. */
+void store_set_mem_limit (struct store *store, uint64_t bytes);
+
+/* As writing 0 to zram's mem_used_max. */
+void store_reset_mem_used_max (struct store *store);
+
+/* zram's figures, and what it leaves out.  Bytes, or counts of pages. */
+struct store_stats {
+  /* mm_stat */
+  uint64_t orig_data_size, compr_data_size, mem_used_total, mem_limit,
+    mem_used_max, same_pages, pages_compacted, huge_pages, huge_pages_since;
+  /* io_stat */
+  uint64_t failed_reads, failed_writes, invalid_io, notify_free;
+  /* ours */
+  uint64_t disksize;
+  uint64_t mem_meta;     /* slot table, records, descriptors, contexts */
+  uint64_t mem_reserve;  /* populated but unused: stock and reserve */
+  uint64_t mem_resident; /* of the shared mapping, by the kernel's account */
+  uint64_t freeable;     /* bytes that compaction could give back */
+  uint64_t objects_moved;
+};
+/* Constant time but for the sum over a few hundred stripes.  Figures may be
+ * of slightly different moments.
+ */
+void store_stats (struct store *store, struct store_stats *stats);
+
+/* The allocator's classes; as zs_class_stats. */
+bool store_class_stats (struct store *store, unsigned class_index,
+                        struct zs_class_stats *stats);
+
+/* Prove that slot table and allocator agree.  Nothing else may be going on.
+ * -EUCLEAN, and the reason in *why.
+ */
+int store_validate (struct store *store, const char **why);
+
+#endif /* STORE_H */
