@@ -38,8 +38,7 @@ clamp (size_t x, size_t lo, size_t hi)
 static size_t
 stock_low (const struct zs_pool *pool)
 {
-  size_t used = atomic_load_explicit (&pool->pages_used,
-                                      memory_order_relaxed);
+  size_t used = atomic_load_explicit (&pool->pages_used, memory_order_relaxed);
 
   return clamp (used / 256, 16, 4096);
 }
@@ -47,8 +46,7 @@ stock_low (const struct zs_pool *pool)
 static size_t
 stock_high (const struct zs_pool *pool)
 {
-  size_t used = atomic_load_explicit (&pool->pages_used,
-                                      memory_order_relaxed);
+  size_t used = atomic_load_explicit (&pool->pages_used, memory_order_relaxed);
 
   return stock_low (pool) + clamp (used / 64, 64, 8192);
 }
@@ -203,8 +201,7 @@ chunk_start_locked (struct zs_pool *pool, unsigned k)
     if (r < 0)
       return r;
     r = ensure_ready (pool, pool->config.records, &pool->records_ready_bytes,
-                      (c + 1) * sizeof *pool->config.records,
-                      ZSPAGE_PAGE_SIZE);
+                      (c + 1) * sizeof *pool->config.records, ZSPAGE_PAGE_SIZE);
     if (r < 0)
       return r;
   }
@@ -248,8 +245,7 @@ chunk_stop_locked (struct zs_pool *pool, uint32_t c)
 static unsigned
 batch_size (const struct zs_pool *pool, const struct zs_kind *kind)
 {
-  size_t used = atomic_load_explicit (&pool->pages_used,
-                                      memory_order_relaxed);
+  size_t used = atomic_load_explicit (&pool->pages_used, memory_order_relaxed);
   size_t pages = clamp (used / 1024, 1, MAX_BATCH);
 
   return pages < kind->pages ? 1 : pages / kind->pages;
@@ -304,8 +300,7 @@ holes_return_locked (struct zs_pool *pool, uint32_t c, struct zspage *first,
   unsigned i;
 
   for (i = 0; i < n; ++i)
-    zs_desc (pool, zs_desc_idx (pool, first) + i * stride)->state =
-      ZSPAGE_HOLE;
+    zs_desc (pool, zs_desc_idx (pool, first) + i * stride)->state = ZSPAGE_HOLE;
   if (chunk->nr_holes == 0)
     holey_link_locked (pool, kind, c);
   chunk->nr_holes += n;
@@ -414,8 +409,7 @@ keep_locked (struct zs_pool *pool, struct zspage *z)
 static bool
 keep_wants_locked (const struct zs_pool *pool)
 {
-  return pool->bounce == 0 ||
-         pool->reserve_pages < pool->config.reserve_pages;
+  return pool->bounce == 0 || pool->reserve_pages < pool->config.reserve_pages;
 }
 
 int
@@ -484,8 +478,8 @@ chunk_trim_locked (struct zs_pool *pool, uint32_t c)
     ranked_lock (&pool->chunk_lock);
     if (r < 0) {
       while (n > 0)
-        stock_push_locked (pool, zs_desc (pool, zs_desc_idx (pool, first) +
-                                                  --n * stride));
+        stock_push_locked (
+          pool, zs_desc (pool, zs_desc_idx (pool, first) + --n * stride));
       return;
     }
     holes_return_locked (pool, c, first, n);

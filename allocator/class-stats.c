@@ -57,8 +57,8 @@ zs_pool_stats (const struct zs_pool *pool, struct zs_pool_stats *stats)
 
   ranked_lock (&p->chunk_lock);
   stats->reserve_pages = p->reserve_pages + (p->bounce ? 1 : 0);
-  chunks = p->chunks_ready_bytes + p->records_ready_bytes +
-           p->descs_ready_bytes;
+  chunks =
+    p->chunks_ready_bytes + p->records_ready_bytes + p->descs_ready_bytes;
   ranked_unlock (&p->chunk_lock);
 
   stats->meta_bytes = sizeof *p + chunks;

@@ -23,8 +23,8 @@ struct slice {
  * refused, or there is no room.
  */
 static bool
-move_locked (struct zs_pool *pool, struct zs_class *class,
-             struct zspage *src, zs_ref from)
+move_locked (struct zs_pool *pool, struct zs_class *class, struct zspage *src,
+             zs_ref from)
 {
   struct zspage *dst = class_fullest_locked (pool, class);
   uint8_t *src_obj = zs_address (pool, from);
@@ -36,8 +36,7 @@ move_locked (struct zs_pool *pool, struct zs_class *class,
   to = zspage_take_locked (pool, class, dst);
   memcpy (&owner, src_obj, sizeof owner);
   if (pool->config.relocate (pool->config.relocate_opaque, owner, from, to,
-                             src_obj, zs_address (pool, to),
-                             class->size) < 0) {
+                             src_obj, zs_address (pool, to), class->size) < 0) {
     zspage_give_locked (pool, class, dst, to);
     return false;
   }
@@ -50,15 +49,14 @@ move_locked (struct zs_pool *pool, struct zs_class *class,
 
 /* Move what can be moved out of src, which is unlinked, within the slice. */
 static bool
-drain_locked (struct zs_pool *pool, struct zs_class *class,
-              struct zspage *src, struct slice *slice)
+drain_locked (struct zs_pool *pool, struct zs_class *class, struct zspage *src,
+              struct slice *slice)
 {
   bool refused = false;
   unsigned i;
 
   for (i = 0; i < class->objs && src->in_use > 0; ++i) {
-    zs_ref from =
-      zs_first_ref (src) + i * (class->size / ZSPAGE_OBJECT_ALIGN);
+    zs_ref from = zs_first_ref (src) + i * (class->size / ZSPAGE_OBJECT_ALIGN);
 
     if (src->free[i / 64] & UINT64_C (1) << i % 64)
       continue;

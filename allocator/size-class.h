@@ -9,14 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ZS_NR_SIZES    255 /* 32, 48, ... 4096 */
-#define ZS_MIN_SIZE    32u
-#define ZS_SIZE_DELTA  16u
-#define ZS_HUGE_INDEX  (ZS_NR_SIZES - 1) /* the class of whole pages */
-#define ZS_MIN_CHAIN   4u
-#define ZS_MAX_CHAIN   16u
-#define ZS_CHAIN_DFLT  8u
-#define ZS_MAX_OBJS    256u /* no class packs more into a zspage */
+#define ZS_NR_SIZES   255 /* 32, 48, ... 4096 */
+#define ZS_MIN_SIZE   32u
+#define ZS_SIZE_DELTA 16u
+#define ZS_HUGE_INDEX (ZS_NR_SIZES - 1) /* the class of whole pages */
+#define ZS_MIN_CHAIN  4u
+#define ZS_MAX_CHAIN  16u
+#define ZS_CHAIN_DFLT 8u
+#define ZS_MAX_OBJS   256u /* no class packs more into a zspage */
 
 struct zs_size_class {
   uint16_t size;  /* bytes an object */
@@ -35,8 +35,7 @@ struct zs_size_classes {
 /* Fill in *classes for zspages of at most chain_size pages, 4..16.
  * Returns 0, or -EINVAL for another chain_size.
  */
-int zs_size_classes_init (struct zs_size_classes *classes,
-                          unsigned chain_size);
+int zs_size_classes_init (struct zs_size_classes *classes, unsigned chain_size);
 
 /* The index of the class that serves objects of size bytes, 1..4096. */
 static inline unsigned

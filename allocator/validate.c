@@ -33,10 +33,10 @@ struct tally {
   size_t stock_pages, kept;
 };
 
-#define MUST(cond)                                                            \
-  do {                                                                        \
-    if (!(cond))                                                              \
-      return #cond;                                                           \
+#define MUST(cond)                                                             \
+  do {                                                                         \
+    if (!(cond))                                                               \
+      return #cond;                                                            \
   } while (0)
 
 static const char *
@@ -133,8 +133,7 @@ check_class (struct zs_pool *pool, const struct zs_class *class,
       prev = idx;
     }
     MUST (listed == class->counts[n]);
-    MUST (!(class->nonempty[n / 64] & UINT64_C (1) << n % 64) ==
-          (listed == 0));
+    MUST (!(class->nonempty[n / 64] & UINT64_C (1) << n % 64) == (listed == 0));
     linked += listed;
   }
   MUST (linked + tally->full[class->index] == zspages);
@@ -216,8 +215,7 @@ zs_for_each_object (struct zs_pool *pool,
       if (z->state != ZSPAGE_ACTIVE)
         continue;
       for (n = 0; n < class->objs; ++n) {
-        zs_ref ref =
-          zs_first_ref (z) + n * (class->size / ZSPAGE_OBJECT_ALIGN);
+        zs_ref ref = zs_first_ref (z) + n * (class->size / ZSPAGE_OBJECT_ALIGN);
         uint32_t owner = 0;
 
         if (class->is_huge) {

@@ -174,8 +174,8 @@ zspage_give_locked (struct zs_pool *pool, struct zs_class *class,
     unsigned index = zspage_object_index (class, z, ref);
     uint64_t bit = UINT64_C (1) << index % 64;
 
-    assert (ref == zs_first_ref (z) +
-                     index * (class->size / ZSPAGE_OBJECT_ALIGN));
+    assert (ref ==
+            zs_first_ref (z) + index * (class->size / ZSPAGE_OBJECT_ALIGN));
     assert ((z->free[index / 64] & bit) == 0);
     z->free[index / 64] |= bit;
   }

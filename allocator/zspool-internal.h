@@ -72,31 +72,32 @@ struct zs_class {
   uint32_t rest;     /* free objects beyond whole zspages, < objs */
   uint32_t freeable; /* zspages */
   uint64_t nonempty[BITMAP_WORDS (ZS_MAX_OBJS + 1)]; /* of by_in_use */
-  desc_idx *by_in_use; /* heads, [0..objs-1] */
-  uint32_t *counts;    /* zspages with n objects, [0..objs] */
+  /* Lists of zspages by their number of objects: heads, [0..objs-1]. */
+  desc_idx *by_in_use;
+  uint32_t *counts; /* zspages with n objects, [0..objs] */
 } __attribute__ ((aligned (ZSPAGE_CACHE_LINE)));
 
 /* A kind of chunk: enum zspage_chunk_kind. */
 struct zs_kind {
   /* Constant. */
-  uint32_t div;           /* zspage in chunk = (page in chunk * div) >> 16 */
-  uint16_t nr_zspages;    /* a chunk */
-  uint16_t words;         /* of zspage.free */
-  uint8_t pages;          /* a zspage */
+  uint32_t div;        /* zspage in chunk = (page in chunk * div) >> 16 */
+  uint16_t nr_zspages; /* a chunk */
+  uint16_t words;      /* of zspage.free */
+  uint8_t pages;       /* a zspage */
 
   /* chunk_lock */
-  desc_idx stock;         /* list head */
-  uint32_t holey;         /* list of chunks with holes: index + 1, or 0 */
-  desc_idx free_descs;    /* blocks of a chunk's descriptors, linked by next */
+  desc_idx stock;      /* list head */
+  uint32_t holey;      /* list of chunks with holes: index + 1, or 0 */
+  desc_idx free_descs; /* blocks of a chunk's descriptors, linked by next */
 };
 
 struct zs_chunk {
-  desc_idx descs;         /* of its first zspage; constant while in use */
-  uint8_t kind;           /* constant while in use */
+  desc_idx descs; /* of its first zspage; constant while in use */
+  uint8_t kind;   /* constant while in use */
   /* chunk_lock */
-  uint16_t nr_active;     /* and busy */
+  uint16_t nr_active; /* and busy */
   uint16_t nr_stock, nr_kept, nr_holes;
-  uint32_t prev, next;    /* holey list, or the list of free chunks */
+  uint32_t prev, next; /* holey list, or the list of free chunks */
 };
 
 struct zs_pool {
@@ -116,17 +117,17 @@ struct zs_pool {
    */
   struct ranked_lock chunk_lock;
   size_t chunks_ready_bytes, records_ready_bytes, descs_ready_bytes;
-  size_t descs_used;       /* bump allocation, in units of 8 bytes */
-  uint32_t next_chunk;     /* chunks from here on were never used */
-  uint32_t free_chunk;     /* list of free chunks: index + 1, or 0 */
-  bool trimming;           /* one thread gives stock back */
-  desc_idx reserve;        /* list of kept pages */
+  size_t descs_used;   /* bump allocation, in units of 8 bytes */
+  uint32_t next_chunk; /* chunks from here on were never used */
+  uint32_t free_chunk; /* list of free chunks: index + 1, or 0 */
+  bool trimming;       /* one thread gives stock back */
+  desc_idx reserve;    /* list of kept pages */
   size_t reserve_pages;
-  desc_idx bounce;         /* a kept page, not in the list */
+  desc_idx bounce; /* a kept page, not in the list */
 
   /* Written by whoever changes the figure, read without locks. */
   _Atomic size_t pages_limit;
-  _Atomic size_t pages_used;     /* charge and uncharge in zspool.c */
+  _Atomic size_t pages_used; /* charge and uncharge in zspool.c */
   _Atomic size_t pages_used_max;
   _Atomic size_t pages_compacted;
   _Atomic size_t objects_moved;

@@ -102,9 +102,8 @@ zs_pool_create (const struct zs_config *config, struct zs_pool **out)
   }
   supply_init (pool);
   r = classes_init (pool);
-  pool->chunks_bytes = zspage_align_up ((size_t) config->nr_chunks *
-                                          sizeof *pool->chunks,
-                                        ZSPAGE_PAGE_SIZE);
+  pool->chunks_bytes = zspage_align_up (
+    (size_t) config->nr_chunks * sizeof *pool->chunks, ZSPAGE_PAGE_SIZE);
   pool->descs_bytes = descs_space (pool);
   pool->chunks = reserve_private (pool->chunks_bytes);
   pool->descs = reserve_private (pool->descs_bytes);
@@ -152,10 +151,9 @@ zs_set_limit (struct zs_pool *pool, size_t pages)
 int
 zs_charge (struct zs_pool *pool, size_t pages)
 {
-  size_t limit = atomic_load_explicit (&pool->pages_limit,
-                                       memory_order_relaxed);
-  size_t used = atomic_load_explicit (&pool->pages_used,
-                                      memory_order_relaxed);
+  size_t limit =
+    atomic_load_explicit (&pool->pages_limit, memory_order_relaxed);
+  size_t used = atomic_load_explicit (&pool->pages_used, memory_order_relaxed);
   size_t max;
 
   do {
@@ -183,8 +181,7 @@ zs_uncharge (struct zs_pool *pool, size_t pages)
 void
 zs_reset_used_max (struct zs_pool *pool)
 {
-  atomic_store_explicit (&pool->pages_used_max,
-                         atomic_load (&pool->pages_used),
+  atomic_store_explicit (&pool->pages_used_max, atomic_load (&pool->pages_used),
                          memory_order_relaxed);
 }
 
@@ -214,8 +211,7 @@ object_take_locked (struct zs_pool *pool, struct zs_class *class,
  * refuses memory, a page of the reserve, which is of the huge class.
  */
 static int
-class_grow (struct zs_pool *pool, struct zs_class **class,
-            struct zspage **z)
+class_grow (struct zs_pool *pool, struct zs_class **class, struct zspage **z)
 {
   int r = zs_charge (pool, (*class)->pages);
 
@@ -326,8 +322,8 @@ zs_ref_is_plausible (const struct zs_pool *pool, zs_ref ref, size_t len,
                      uint32_t owner)
 {
   uint64_t c = ref / (ZSPAGE_CHUNK_SIZE / ZSPAGE_OBJECT_ALIGN);
-  uint64_t within = ref % (ZSPAGE_CHUNK_SIZE / ZSPAGE_OBJECT_ALIGN) *
-                    ZSPAGE_OBJECT_ALIGN;
+  uint64_t within =
+    ref % (ZSPAGE_CHUNK_SIZE / ZSPAGE_OBJECT_ALIGN) * ZSPAGE_OBJECT_ALIGN;
   uint32_t header;
   unsigned kind;
 

@@ -52,10 +52,10 @@ struct zs_os {
 };
 
 struct zs_config {
-  unsigned chain_size; /* pages, ZS_MIN_CHAIN..ZS_MAX_CHAIN */
-  uint32_t nr_chunks;  /* of data and of records, at least 1 */
+  unsigned chain_size;                 /* pages, ZS_MIN_CHAIN..ZS_MAX_CHAIN */
+  uint32_t nr_chunks;                  /* of data and of records, at least 1 */
   struct zspage_chunk_record *records; /* all zero when created */
-  uint8_t *data; /* page aligned, nr_chunks * ZSPAGE_CHUNK_SIZE bytes */
+  uint8_t *data;        /* page aligned, nr_chunks * ZSPAGE_CHUNK_SIZE bytes */
   size_t reserve_pages; /* see zs_reserve_fill */
   struct zs_os os;
 
@@ -145,9 +145,9 @@ struct zs_pool_stats {
   size_t pages_compacted; /* freed by compaction, since creation */
   size_t objects_moved;   /* by compaction, since creation */
   size_t freeable_pages;
-  size_t stock_pages;     /* populated, unused */
-  size_t reserve_pages;   /* reserve and bounce */
-  size_t meta_bytes;      /* descriptors and records that have memory */
+  size_t stock_pages;   /* populated, unused */
+  size_t reserve_pages; /* reserve and bounce */
+  size_t meta_bytes;    /* descriptors and records that have memory */
 };
 /* Figures may be of slightly different moments.  No class lock is taken. */
 void zs_pool_stats (const struct zs_pool *pool, struct zs_pool_stats *stats);
@@ -179,8 +179,8 @@ int zs_validate (struct zs_pool *pool, const char **why);
 
 /* Call fn for each allocated object, with everything locked. */
 void zs_for_each_object (struct zs_pool *pool,
-                         void (*fn) (void *opaque, zs_ref ref,
-                                     bool has_owner, uint32_t owner),
+                         void (*fn) (void *opaque, zs_ref ref, bool has_owner,
+                                     uint32_t owner),
                          void *opaque);
 
 #endif /* ZSPOOL_H */

@@ -33,18 +33,18 @@ enum slot_kind {
   SLOT_LOST = 7,     /* recovery could not trust this slot; reads fail */
 };
 
-#define SLOT_KIND_BITS   3
-#define SLOT_MARK_SHIFT  3
-#define SLOT_MARK_BITS   5
-#define SLOT_LEN_SHIFT   8
-#define SLOT_LEN_BITS    12
-#define SLOT_REF_SHIFT   20
-#define SLOT_REF_BITS    40
-#define SLOT_GEN_SHIFT   60
-#define SLOT_GEN_BITS    4
-#define SLOT_FILL_SHIFT  8
-#define SLOT_FILL_BITS   56
-#define SLOT_REF_MAX     ((UINT64_C (1) << SLOT_REF_BITS) - 1)
+#define SLOT_KIND_BITS  3
+#define SLOT_MARK_SHIFT 3
+#define SLOT_MARK_BITS  5
+#define SLOT_LEN_SHIFT  8
+#define SLOT_LEN_BITS   12
+#define SLOT_REF_SHIFT  20
+#define SLOT_REF_BITS   40
+#define SLOT_GEN_SHIFT  60
+#define SLOT_GEN_BITS   4
+#define SLOT_FILL_SHIFT 8
+#define SLOT_FILL_BITS  56
+#define SLOT_REF_MAX    ((UINT64_C (1) << SLOT_REF_BITS) - 1)
 
 static_assert (SLOT_KIND_BITS + SLOT_MARK_BITS == SLOT_LEN_SHIFT, "slot");
 static_assert (SLOT_LEN_SHIFT + SLOT_LEN_BITS == SLOT_REF_SHIFT, "slot");
@@ -133,8 +133,8 @@ slot_fill_value (uint64_t word)
 static inline bool
 slot_reads_as_zeros (uint64_t word)
 {
-  return word == 0 || (slot_kind (word) == SLOT_FILL &&
-                       slot_fill_value (word) == 0);
+  return word == 0 ||
+         (slot_kind (word) == SLOT_FILL && slot_fill_value (word) == 0);
 }
 
 #endif /* ZSPAGE_SLOT_H */

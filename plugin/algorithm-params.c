@@ -11,8 +11,7 @@
 #include "algorithm-params.h"
 
 static int
-parse_level (const char *value, int len, int *level, char *why,
-             size_t why_size)
+parse_level (const char *value, int len, int *level, char *why, size_t why_size)
 {
   char digits[16], *end;
   long n;

@@ -17,9 +17,11 @@ struct device_config plugin_config = {
 };
 
 const char zspage_config_help[] =
-  "[disksize=]<SIZE>  (required) Size of the device, such as 4G; uncompressed.\n"
+  "[disksize=]<SIZE>  (required) Size of the device, such as 4G; "
+  "uncompressed.\n"
   "mem_limit=<SIZE>              Most memory for compressed pages (default:\n"
-  "                              0, no limit).  Writes beyond it fail: ENOSPC.\n"
+  "                              0, no limit).  Writes beyond it fail: "
+  "ENOSPC.\n"
   "comp_algorithm=lz4|zstd       How pages are compressed (default: lz4).\n"
   "algorithm_params=level=<N>    lz4: acceleration, 1 (default) to 65537.\n"
   "                              zstd: level, up to 22 (default: 3).\n"
@@ -76,8 +78,8 @@ parse_algorithm_params (const char *key, const char *value)
 {
   char why[160];
 
-  if (algorithm_params_parse (value, &plugin_config.params, why,
-                              sizeof why) == 0)
+  if (algorithm_params_parse (value, &plugin_config.params, why, sizeof why) ==
+      0)
     return 0;
   nbdkit_error ("%s: %s", key, why);
   return -1;
@@ -119,8 +121,7 @@ zspage_config (const char *key, const char *value)
   for (i = 0; i < NR_OPTIONS; ++i)
     if (strcmp (key, options[i].key) == 0)
       return options[i].parse (key, value);
-  nbdkit_error ("unknown parameter '%s'; nbdkit zspage --help lists them",
-                key);
+  nbdkit_error ("unknown parameter '%s'; nbdkit zspage --help lists them", key);
   return -1;
 }
 
@@ -138,8 +139,7 @@ zspage_config_complete (void)
     c->params.level = range.dflt;
   if (c->params.level < range.min || c->params.level > range.max) {
     nbdkit_error ("algorithm_params: level=%d: %s takes %d to %d",
-                  c->params.level, codec_name (c->codec), range.min,
-                  range.max);
+                  c->params.level, codec_name (c->codec), range.min, range.max);
     return -1;
   }
   return 0;

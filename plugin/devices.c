@@ -25,8 +25,8 @@ devices_create (const struct device_config *config)
 
   strcpy (device->name, DEFAULT_DEVICE_NAME);
   device->config = *config;
-  r = codec_pool_create (config->codec, config->params.level, 0,
-                         &device->codec);
+  r =
+    codec_pool_create (config->codec, config->params.level, 0, &device->codec);
   if (r < 0) {
     errno = -r;
     nbdkit_error ("%s: contexts for level %d: %m", codec_name (config->codec),
@@ -46,7 +46,8 @@ devices_create (const struct device_config *config)
   if (r < 0) {
     errno = -r;
     nbdkit_error ("device %s: cannot reserve address space for %" PRIu64
-                  " bytes: %m", device->name, config->disksize);
+                  " bytes: %m",
+                  device->name, config->disksize);
     codec_pool_destroy (device->codec);
     device->codec = NULL;
     return -1;

@@ -258,9 +258,8 @@ zspage_pwrite (void *handle, const void *buf, uint32_t count, uint64_t offset,
   struct handle *h = handle;
 
   (void) flags;
-  return answer (h->device,
-                 store_write (h->device->store, buf, count, offset), "write",
-                 offset);
+  return answer (h->device, store_write (h->device->store, buf, count, offset),
+                 "write", offset);
 }
 
 int
@@ -319,8 +318,7 @@ zspage_extents (void *handle, uint32_t count, uint64_t offset, uint32_t flags,
     .extents = extents,
     .only_one = flags & NBDKIT_FLAG_REQ_ONE,
   };
-  int r = store_extents (h->device->store, count, offset, add_extent,
-                         &cursor);
+  int r = store_extents (h->device->store, count, offset, add_extent, &cursor);
 
   if (cursor.failed)
     return -1;

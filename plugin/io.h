@@ -31,10 +31,8 @@ int zspage_pread (void *handle, void *buf, uint32_t count, uint64_t offset,
 int zspage_pwrite (void *handle, const void *buf, uint32_t count,
                    uint64_t offset, uint32_t flags);
 int zspage_flush (void *handle, uint32_t flags);
-int zspage_trim (void *handle, uint32_t count, uint64_t offset,
-                 uint32_t flags);
-int zspage_zero (void *handle, uint32_t count, uint64_t offset,
-                 uint32_t flags);
+int zspage_trim (void *handle, uint32_t count, uint64_t offset, uint32_t flags);
+int zspage_zero (void *handle, uint32_t count, uint64_t offset, uint32_t flags);
 int zspage_extents (void *handle, uint32_t count, uint64_t offset,
                     uint32_t flags, struct nbdkit_extents *extents);
 

@@ -33,7 +33,7 @@ struct codec_ctx {
   struct ranked_lock lock; /* who holds it, has the context */
   const struct codec_pool *pool;
   uint8_t *compressor, *output;
-  uint8_t *decompressor[CODEC_COUNT];    /* NULL if none is needed */
+  uint8_t *decompressor[CODEC_COUNT]; /* NULL if none is needed */
   bool decompressor_ready[CODEC_COUNT];
 } __attribute__ ((aligned (ZSPAGE_CACHE_LINE)));
 
@@ -81,8 +81,8 @@ ctx_layout (struct codec_ctx *ctx, enum codec_id id, int level, uint8_t *base)
 
   if (base)
     ctx->compressor = base;
-  used += zspage_align_up (codecs[id]->compress_bytes (level),
-                           ZSPAGE_CACHE_LINE);
+  used +=
+    zspage_align_up (codecs[id]->compress_bytes (level), ZSPAGE_CACHE_LINE);
   if (base)
     ctx->output = base + used;
   used += ZSPAGE_PAGE_SIZE;
@@ -138,8 +138,7 @@ codec_pool_create (enum codec_id id, int level, unsigned nr,
     ctx->pool = pool;
     ctx_layout (ctx, id, level, pool->map + i * stride);
     r = codecs[id]->compress_setup (ctx->compressor,
-                                    codecs[id]->compress_bytes (level),
-                                    level);
+                                    codecs[id]->compress_bytes (level), level);
     if (r < 0) {
       pool->nr = i + 1;
       codec_pool_destroy (pool);
@@ -230,8 +229,8 @@ codec_decompress (struct codec_ctx *ctx, enum codec_id id, const void *data,
   if (codec_decompress_needs_ctx (id)) {
     mem = ctx->decompressor[id];
     if (!ctx->decompressor_ready[id]) {
-      if (codecs[id]->decompress_setup (mem,
-                                        codecs[id]->decompress_bytes ()) < 0)
+      if (codecs[id]->decompress_setup (mem, codecs[id]->decompress_bytes ()) <
+          0)
         return -EIO;
       ctx->decompressor_ready[id] = true;
     }

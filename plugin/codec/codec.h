@@ -60,8 +60,8 @@ void codec_put (struct codec_ctx *ctx);
  * the data, which belong to ctx until its next use; or 0 if they would be
  * longer than max_len bytes (at most 4095).
  */
-size_t codec_compress (struct codec_ctx *ctx, const void *page,
-                       size_t max_len, const void **out);
+size_t codec_compress (struct codec_ctx *ctx, const void *page, size_t max_len,
+                       const void **out);
 
 /* Whether decompressing data of this codec needs a context. */
 bool codec_decompress_needs_ctx (enum codec_id id);
@@ -70,8 +70,8 @@ bool codec_decompress_needs_ctx (enum codec_id id);
  * needed.  -EIO: the data are not what a compressor of this codec makes of one
  * page; the page's content is undefined then.  Hostile data do no harm.
  */
-int codec_decompress (struct codec_ctx *ctx, enum codec_id id,
-                      const void *data, size_t len, void *page);
+int codec_decompress (struct codec_ctx *ctx, enum codec_id id, const void *data,
+                      size_t len, void *page);
 
 /* Whether the page repeats one 8-byte word, and which. */
 bool codec_same_filled (const void *page, uint64_t *value);

@@ -34,8 +34,8 @@ compress_setup (void *mem, size_t bytes, int level)
 static size_t
 compress (void *mem, int level, const void *page, void *out, size_t max_len)
 {
-  return LZ4_compress_fast_extState (mem, page, out, ZSPAGE_PAGE_SIZE,
-                                     max_len, level);
+  return LZ4_compress_fast_extState (mem, page, out, ZSPAGE_PAGE_SIZE, max_len,
+                                     level);
 }
 
 static int

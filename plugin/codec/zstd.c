@@ -47,7 +47,8 @@ compress_setup (void *mem, size_t bytes, int level)
   /* A static context does not start at offset 0 of its memory, but it must,
    * as that is all that compress is given.
    */
-  if ((void *) cctx != mem || !set (cctx, ZSTD_c_format, ZSTD_f_zstd1_magicless) ||
+  if ((void *) cctx != mem ||
+      !set (cctx, ZSTD_c_format, ZSTD_f_zstd1_magicless) ||
       !set (cctx, ZSTD_c_contentSizeFlag, 0) ||
       !set (cctx, ZSTD_c_checksumFlag, 0) ||
       !set (cctx, ZSTD_c_dictIDFlag, 0) ||
@@ -84,9 +85,8 @@ decompress_setup (void *mem, size_t bytes)
 
   if (dctx == NULL)
     return -ENOMEM;
-  if ((void *) dctx != mem ||
-      ZSTD_isError (ZSTD_DCtx_setParameter (dctx, ZSTD_d_format,
-                                            ZSTD_f_zstd1_magicless)))
+  if ((void *) dctx != mem || ZSTD_isError (ZSTD_DCtx_setParameter (
+                                dctx, ZSTD_d_format, ZSTD_f_zstd1_magicless)))
     return -EINVAL;
   return 0;
 }

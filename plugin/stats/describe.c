@@ -41,12 +41,10 @@ stats_describe (const struct stats_device *device)
   if (fp == NULL)
     return NULL;
   store_stats (device->store, &s);
-  fprintf (fp, "compressed RAM (%s): %s stored in %s",
-           device->comp_algorithm, human (s.orig_data_size, a),
-           human (s.mem_used_total, b));
+  fprintf (fp, "compressed RAM (%s): %s stored in %s", device->comp_algorithm,
+           human (s.orig_data_size, a), human (s.mem_used_total, b));
   if (s.mem_used_total > 0)
-    fprintf (fp, " (ratio %.2f)",
-             (double) s.orig_data_size / s.mem_used_total);
+    fprintf (fp, " (ratio %.2f)", (double) s.orig_data_size / s.mem_used_total);
   if (s.mem_limit > 0)
     fprintf (fp, ", %.0f%% of the limit of %s",
              100.0 * s.mem_used_total / s.mem_limit, human (s.mem_limit, a));

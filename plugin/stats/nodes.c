@@ -9,8 +9,7 @@
 const struct stats_node stats_nodes[] = {
   {"mm_stat", "zram's mm_stat: one line of nine figures", stats_mm_stat},
   {"io_stat", "zram's io_stat: one line of four figures", stats_io_stat},
-  {"classes", "zsmalloc's classes: a line for each size class",
-   stats_classes},
+  {"classes", "zsmalloc's classes: a line for each size class", stats_classes},
   {"stats.json", "all figures as JSON", stats_json},
   {.name = NULL},
 };

@@ -63,7 +63,7 @@ char *
 stats_classes (const struct stats_device *device)
 {
   static const char *const groups[ZS_NR_GROUPS] = {
-    "10%", "20%", "30%", "40%", "50%", "60%",
+    "10%", "20%", "30%", "40%", "50%",  "60%",
     "70%", "80%", "90%", "99%", "100%",
   };
   struct zs_class_stats c, total = {0};

@@ -9,8 +9,8 @@
 #include "store-internal.h"
 
 static void
-empty_slots_locked (struct store *store, struct stripe *group,
-                    uint64_t first, uint64_t end, uint64_t *words)
+empty_slots_locked (struct store *store, struct stripe *group, uint64_t first,
+                    uint64_t end, uint64_t *words)
 {
   uint64_t idx;
 
@@ -78,8 +78,7 @@ store_trim (struct store *store, uint64_t len, uint64_t offset)
 {
   if (!range_is_valid (store, len, offset))
     return -EINVAL;
-  discard_pages (store,
-                 (offset + ZSPAGE_PAGE_MASK) >> ZSPAGE_PAGE_SHIFT,
+  discard_pages (store, (offset + ZSPAGE_PAGE_MASK) >> ZSPAGE_PAGE_SHIFT,
                  (offset + len) >> ZSPAGE_PAGE_SHIFT);
   return 0;
 }

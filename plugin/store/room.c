@@ -36,9 +36,8 @@ room_make (struct store *store, int err)
 }
 
 int
-room_overwrite_locked (struct store *store, struct stripe *stripe,
-                       uint64_t idx, enum slot_kind kind, const void *data,
-                       size_t len)
+room_overwrite_locked (struct store *store, struct stripe *stripe, uint64_t idx,
+                       enum slot_kind kind, const void *data, size_t len)
 {
   uint64_t old = slot_get_locked (store, idx);
   zs_ref ref = slot_ref (old);

@@ -6,9 +6,9 @@ uint64_t
 table_next_present (const struct store *store, uint64_t from, uint64_t end)
 {
   while (from < end) {
-    uint64_t word = atomic_load_explicit (&store->present[from / 64],
-                                          memory_order_acquire) >>
-                    from % 64;
+    uint64_t word =
+      atomic_load_explicit (&store->present[from / 64], memory_order_acquire) >>
+      from % 64;
 
     if (word) {
       from += __builtin_ctzll (word);
@@ -42,16 +42,14 @@ table_populate (struct store *store, uint64_t table_page)
 
   ranked_lock (&store->table_lock);
   if (!table_is_present (store, table_page)) {
-    r = arena_populate (&store->arena,
-                        (uint8_t *) store->slots +
-                          table_page * ZSPAGE_PAGE_SIZE,
-                        ZSPAGE_PAGE_SIZE);
+    r = arena_populate (
+      &store->arena, (uint8_t *) store->slots + table_page * ZSPAGE_PAGE_SIZE,
+      ZSPAGE_PAGE_SIZE);
     if (r == 0) {
       atomic_fetch_or_explicit (&store->present[table_page / 64],
                                 UINT64_C (1) << table_page % 64,
                                 memory_order_release);
-      atomic_fetch_add_explicit (&store->nr_present, 1,
-                                 memory_order_relaxed);
+      atomic_fetch_add_explicit (&store->nr_present, 1, memory_order_relaxed);
     }
   }
   ranked_unlock (&store->table_lock);
@@ -72,8 +70,7 @@ table_release_locked (struct store *store, uint64_t table_page)
 }
 
 int
-slot_lock_for_write (struct store *store, uint64_t idx,
-                     struct stripe **stripe)
+slot_lock_for_write (struct store *store, uint64_t idx, struct stripe **stripe)
 {
   for (;;) {
     *stripe = slot_lock_present (store, idx);

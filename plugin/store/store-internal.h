@@ -37,7 +37,7 @@
 
 /* Counters are changed with the stripe locked, and read without. */
 struct stripe_counters {
-  _Atomic int64_t pages;       /* stored, of whatever kind */
+  _Atomic int64_t pages; /* stored, of whatever kind */
   _Atomic int64_t same_pages, huge_pages;
   _Atomic int64_t compr_bytes; /* of objects that hold pages */
   _Atomic int64_t huge_pages_since;
@@ -169,8 +169,7 @@ static inline void
 count_locked (_Atomic int64_t *counter, int64_t by)
 {
   atomic_store_explicit (
-    counter,
-    atomic_load_explicit (counter, memory_order_relaxed) + by,
+    counter, atomic_load_explicit (counter, memory_order_relaxed) + by,
     memory_order_relaxed);
 }
 
@@ -209,7 +208,7 @@ bool room_make (struct store *store, int err);
  * -ENOSPC if there is none or they do not fit.
  */
 int room_overwrite_locked (struct store *store, struct stripe *stripe,
-                           uint64_t idx, enum slot_kind kind,
-                           const void *data, size_t len);
+                           uint64_t idx, enum slot_kind kind, const void *data,
+                           size_t len);
 
 #endif /* STORE_INTERNAL_H */

@@ -40,9 +40,8 @@ layout_init (struct zspage_header *h, uint64_t disksize, unsigned chain_size)
     zspage_align_up (disksize / ZSPAGE_PAGE_SIZE * sizeof (uint64_t),
                      ZSPAGE_PAGE_SIZE);
   h->data_offset =
-    zspage_align_up (h->records_offset +
-                       (uint64_t) h->nr_chunks *
-                         sizeof (struct zspage_chunk_record),
+    zspage_align_up (h->records_offset + (uint64_t) h->nr_chunks *
+                                           sizeof (struct zspage_chunk_record),
                      ZSPAGE_CHUNK_SIZE);
   h->file_bytes = h->data_offset + data_bytes;
   return 0;
@@ -62,8 +61,8 @@ os_release (void *opaque, void *addr, size_t len)
 
 /* zs_config.relocate.  A class is locked, so the slot is only tried. */
 static int
-relocate (void *opaque, uint32_t owner, zs_ref from, zs_ref to,
-          const void *src, void *dst, size_t len)
+relocate (void *opaque, uint32_t owner, zs_ref from, zs_ref to, const void *src,
+          void *dst, size_t len)
 {
   struct store *store = opaque;
   struct stripe *stripe;
@@ -242,8 +241,7 @@ store_compact (struct store *store)
 void
 store_set_mem_limit (struct store *store, uint64_t bytes)
 {
-  uint64_t pages = bytes / ZSPAGE_PAGE_SIZE +
-                   (bytes % ZSPAGE_PAGE_SIZE != 0);
+  uint64_t pages = bytes / ZSPAGE_PAGE_SIZE + (bytes % ZSPAGE_PAGE_SIZE != 0);
 
   zs_set_limit (store->pool, pages);
 }
@@ -306,18 +304,17 @@ store_stats (struct store *store, struct store_stats *s)
   s->pages_compacted = zs.pages_compacted;
   s->freeable = (uint64_t) zs.freeable_pages * ZSPAGE_PAGE_SIZE;
   s->objects_moved = zs.objects_moved;
-  s->notify_free = atomic_load_explicit (&store->notify_free,
-                                         memory_order_relaxed);
+  s->notify_free =
+    atomic_load_explicit (&store->notify_free, memory_order_relaxed);
 
   table = atomic_load_explicit (&store->nr_present, memory_order_relaxed) *
           ZSPAGE_PAGE_SIZE;
   if (atomic_load_explicit (&store->started, memory_order_relaxed))
     table += ZSPAGE_PAGE_SIZE; /* header */
   s->disksize = store->header.disksize;
-  s->mem_meta = table + zs.meta_bytes +
-                NR_STRIPES * sizeof *store->stripes + sizeof *store +
-                codec_pool_bytes (store->codec);
-  s->mem_reserve = (uint64_t) (zs.stock_pages + zs.reserve_pages) *
-                   ZSPAGE_PAGE_SIZE;
+  s->mem_meta = table + zs.meta_bytes + NR_STRIPES * sizeof *store->stripes +
+                sizeof *store + codec_pool_bytes (store->codec);
+  s->mem_reserve =
+    (uint64_t) (zs.stock_pages + zs.reserve_pages) * ZSPAGE_PAGE_SIZE;
   s->mem_resident = arena_resident (&store->arena);
 }

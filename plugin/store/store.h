@@ -19,12 +19,12 @@
 struct store;
 
 struct store_config {
-  const char *name;          /* of the device; for /proc/PID/maps */
-  uint64_t disksize;         /* bytes, a multiple of 4096, 4096..2^44 */
-  uint64_t mem_limit;        /* bytes of zspages; 0 = no limit */
-  unsigned chain_size;       /* pages, 4..16 */
-  size_t reserve_pages;      /* kept for when the kernel refuses memory */
-  struct codec_pool *codec;  /* borrowed; may be shared by several stores */
+  const char *name;            /* of the device; for /proc/PID/maps */
+  uint64_t disksize;           /* bytes, a multiple of 4096, 4096..2^44 */
+  uint64_t mem_limit;          /* bytes of zspages; 0 = no limit */
+  unsigned chain_size;         /* pages, 4..16 */
+  size_t reserve_pages;        /* kept for when the kernel refuses memory */
+  struct codec_pool *codec;    /* borrowed; may be shared by several stores */
   const struct arena_ops *ops; /* NULL = libc's */
 };
 

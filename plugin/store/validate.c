@@ -51,8 +51,8 @@ check_slots (struct store *store, uint64_t objects)
       with_object++;
       if (slot_kind (word) != SLOT_FILL_OBJ)
         compr += slot_len (word);
-      if (!zs_ref_is_plausible (store->pool, slot_ref (word),
-                                slot_len (word), idx))
+      if (!zs_ref_is_plausible (store->pool, slot_ref (word), slot_len (word),
+                                idx))
         return "a slot refers to what is not its object";
       if (zs_capacity (store->pool, slot_ref (word)) < slot_len (word))
         return "an object is longer than its class allows";

@@ -27,10 +27,10 @@ page_encode (struct store *store, struct codec_ctx *ctx, const void *page,
     image->len = sizeof image->value;
     return;
   }
-  image->len = codec_compress (ctx, page, zs_max_payload (store->pool),
-                               &image->data);
-  image->kind = codec_pool_id (store->codec) == CODEC_ZSTD ? SLOT_ZSTD
-                                                           : SLOT_LZ4;
+  image->len =
+    codec_compress (ctx, page, zs_max_payload (store->pool), &image->data);
+  image->kind =
+    codec_pool_id (store->codec) == CODEC_ZSTD ? SLOT_ZSTD : SLOT_LZ4;
   if (image->len == 0) {
     image->kind = SLOT_RAW;
     image->data = page;
@@ -70,8 +70,8 @@ image_commit_locked (struct store *store, struct stripe *stripe, uint64_t idx,
 {
   *old = 0;
   if (placed < 0)
-    return room_overwrite_locked (store, stripe, idx, image->kind,
-                                  image->data, image->len);
+    return room_overwrite_locked (store, stripe, idx, image->kind, image->data,
+                                  image->len);
   *old = slot_publish_locked (store, stripe, idx, word);
   return 0;
 }
@@ -138,8 +138,7 @@ out:
 }
 
 int
-store_write (struct store *store, const void *buf, size_t len,
-             uint64_t offset)
+store_write (struct store *store, const void *buf, size_t len, uint64_t offset)
 {
   const uint8_t *p = buf;
   uint64_t idx, end = (offset + len + ZSPAGE_PAGE_MASK) >> ZSPAGE_PAGE_SHIFT;
