@@ -48,7 +48,7 @@ stock_high (const struct zs_pool *pool)
 {
   size_t used = atomic_load_explicit (&pool->pages_used, memory_order_relaxed);
 
-  return stock_low (pool) + clamp (used / 64, 64, 8192);
+  return stock_low (pool) + clamp (used / 16, 64, 8192);
 }
 
 static void
@@ -511,8 +511,12 @@ chunk_is_worth_trimming (const struct zs_pool *pool,
   }
 }
 
+/* Give stock back until keep_pages are left; what is scattered over chunks in
+ * use, only until keep_scattered are left, as it may grow together.
+ */
 static void
-stock_trim_locked (struct zs_pool *pool, size_t keep_pages)
+stock_trim_locked (struct zs_pool *pool, size_t keep_pages,
+                   size_t keep_scattered)
 {
   int pass;
   uint32_t c;
@@ -522,14 +526,15 @@ stock_trim_locked (struct zs_pool *pool, size_t keep_pages)
   pool->trimming = true;
   for (pass = 0; pass < 4; ++pass) {
     for (c = 0; c < pool->next_chunk; ++c) {
-      if (atomic_load_explicit (&pool->stock_pages, memory_order_relaxed) <=
-          keep_pages)
-        goto out;
+      size_t stock =
+        atomic_load_explicit (&pool->stock_pages, memory_order_relaxed);
+
+      if (stock <= (pass < 3 ? keep_pages : keep_scattered))
+        break;
       if (chunk_is_worth_trimming (pool, &pool->chunks[c], pass))
         chunk_trim_locked (pool, c);
     }
   }
-out:
   pool->trimming = false;
 }
 
@@ -537,7 +542,7 @@ void
 zs_trim_stock (struct zs_pool *pool, size_t keep_pages)
 {
   ranked_lock (&pool->chunk_lock);
-  stock_trim_locked (pool, keep_pages);
+  stock_trim_locked (pool, keep_pages, keep_pages);
   ranked_unlock (&pool->chunk_lock);
 }
 
@@ -555,7 +560,8 @@ supply_put (struct zs_pool *pool, struct zspage *z)
     stock_push_locked (pool, z);
     if (atomic_load_explicit (&pool->stock_pages, memory_order_relaxed) >
         stock_high (pool))
-      stock_trim_locked (pool, stock_low (pool));
+      stock_trim_locked (pool, stock_low (pool),
+                         (stock_low (pool) + stock_high (pool)) / 2);
   }
   ranked_unlock (&pool->chunk_lock);
 }
