@@ -133,7 +133,7 @@ zs_compact_class (struct zs_pool *pool, unsigned class_index)
                                memory_order_relaxed);
     atomic_fetch_add_explicit (&pool->pages_compacted,
                                (size_t) slice.nr_emptied * class->pages,
-                               memory_order_relaxed);
+                               memory_order_release);
   }
   return pages;
 }

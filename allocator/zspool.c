@@ -341,6 +341,12 @@ zs_ref_is_plausible (const struct zs_pool *pool, zs_ref ref, size_t len,
 }
 
 size_t
+zs_compacted_pages (const struct zs_pool *pool)
+{
+  return atomic_load_explicit (&pool->pages_compacted, memory_order_acquire);
+}
+
+size_t
 zs_freeable_pages (const struct zs_pool *pool)
 {
   return atomic_load_explicit (&pool->freeable_pages, memory_order_relaxed);

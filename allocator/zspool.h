@@ -132,6 +132,9 @@ int zs_reserve_fill (struct zs_pool *pool);
 size_t zs_compact_class (struct zs_pool *pool, unsigned class_index);
 size_t zs_compact (struct zs_pool *pool);
 
+/* Pages that compaction has freed since the pool was made.  Constant time. */
+size_t zs_compacted_pages (const struct zs_pool *pool);
+
 /* Pages that zs_compact could give back now.  Constant time, no locks. */
 size_t zs_freeable_pages (const struct zs_pool *pool);
 

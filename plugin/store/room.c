@@ -9,10 +9,8 @@
 #include "store-internal.h"
 
 bool
-room_make (struct store *store, int err)
+room_make (struct store *store, int err, size_t compacted)
 {
-  size_t pages = 0;
-
   if (err == -ENOMEM) {
     struct zs_pool_stats stats;
 
@@ -23,16 +21,12 @@ room_make (struct store *store, int err)
       return true;
     }
   }
-  if (zs_freeable_pages (store->pool) == 0)
-    return false;
   ranked_lock (&store->room_lock);
-  /* Whoever held the lock may have compacted already: then the figure is 0,
-   * and what was freed is still there to be had.
-   */
   if (zs_freeable_pages (store->pool) > 0)
-    pages = zs_compact (store->pool);
+    zs_compact (store->pool);
   ranked_unlock (&store->room_lock);
-  return pages > 0;
+  /* Whoever held the lock before may have freed something for all. */
+  return zs_compacted_pages (store->pool) != compacted;
 }
 
 int

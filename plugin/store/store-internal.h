@@ -198,10 +198,10 @@ int page_write_part (struct store *store, uint64_t idx, const void *data,
 
 /* room.c */
 
-/* After zs_malloc failed with this error: try to make room.  Whether it is
- * worth another try.
+/* After zs_malloc failed with this error: try to make room.  compacted is
+ * zs_compacted_pages before that attempt.  Whether it is worth another one.
  */
-bool room_make (struct store *store, int err);
+bool room_make (struct store *store, int err, size_t compacted);
 
 /* Overwrite the object that the locked slot has, if the data fit in it.
  * At any instant the slot refers to the whole old or the whole new data.

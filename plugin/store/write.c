@@ -43,6 +43,7 @@ static int
 image_place (struct store *store, uint64_t idx, const struct image *image,
              uint64_t *word)
 {
+  size_t compacted;
   zs_ref ref;
   int r;
 
@@ -50,9 +51,10 @@ image_place (struct store *store, uint64_t idx, const struct image *image,
     *word = image->word;
     return 0;
   }
-  do
+  do {
+    compacted = zs_compacted_pages (store->pool);
     r = zs_malloc (store->pool, image->len, idx, &ref);
-  while (r < 0 && room_make (store, r));
+  } while (r < 0 && room_make (store, r, compacted));
   if (r < 0)
     return -ENOSPC;
   memcpy (zs_map (store->pool, ref), image->data, image->len);
