@@ -193,8 +193,7 @@ zs_validate (struct zs_pool *pool, const char **why)
 
 void
 zs_for_each_object (struct zs_pool *pool,
-                    void (*fn) (void *opaque, zs_ref ref, bool has_owner,
-                                uint32_t owner),
+                    void (*fn) (void *opaque, zs_ref ref, uint32_t owner),
                     void *opaque)
 {
   uint32_t c;
@@ -219,13 +218,13 @@ zs_for_each_object (struct zs_pool *pool,
         uint32_t owner = 0;
 
         if (class->is_huge) {
-          fn (opaque, ref, false, 0);
+          fn (opaque, ref, z->huge_owner);
           continue;
         }
         if (z->free[n / 64] & UINT64_C (1) << n % 64)
           continue;
         memcpy (&owner, zs_address (pool, ref), sizeof owner);
-        fn (opaque, ref, true, owner);
+        fn (opaque, ref, owner);
       }
     }
   }

@@ -50,7 +50,11 @@ enum zspage_state {
 
 /* A zspage's descriptor: 16 bytes, and a bit for each object it can have. */
 struct zspage {
-  desc_idx prev, next; /* in by_in_use (class.lock), or stock (chunk_lock) */
+  desc_idx prev; /* in by_in_use (class.lock), or stock (chunk_lock) */
+  union {
+    desc_idx next;       /* likewise */
+    uint32_t huge_owner; /* of the object of a huge zspage, while ACTIVE */
+  };
   uint32_t page;       /* index of its first page in the data */
   uint16_t in_use;     /* objects; class.lock */
   uint8_t class_index; /* constant while ACTIVE */
@@ -117,13 +121,14 @@ struct zs_pool {
    */
   struct ranked_lock chunk_lock;
   size_t chunks_ready_bytes, records_ready_bytes, descs_ready_bytes;
-  size_t descs_used;   /* bump allocation, in units of 8 bytes */
-  uint32_t next_chunk; /* chunks from here on were never used */
-  uint32_t free_chunk; /* list of free chunks: index + 1, or 0 */
-  bool trimming;       /* one thread gives stock back */
-  desc_idx reserve;    /* list of kept pages */
-  size_t reserve_pages;
-  desc_idx bounce; /* a kept page, not in the list */
+  size_t descs_used;             /* bump allocation, in units of 8 bytes */
+  uint32_t next_chunk;           /* chunks from here on were never used */
+  uint32_t free_chunk;           /* list of free chunks: index + 1, or 0 */
+  bool trimming;                 /* one thread gives stock back */
+  desc_idx reserve;              /* list of kept pages */
+  _Atomic size_t reserve_pages;  /* read without the lock too */
+  desc_idx bounce;               /* a kept page, not in the list */
+  _Atomic bool reserve_was_used; /* since it was first filled */
 
   /* Written by whoever changes the figure, read without locks. */
   _Atomic size_t pages_limit;

@@ -202,7 +202,9 @@ object_take_locked (struct zs_pool *pool, struct zs_class *class,
 {
   zs_ref ref = zspage_take_locked (pool, class, z);
 
-  if (!class->is_huge)
+  if (class->is_huge)
+    z->huge_owner = owner;
+  else
     memcpy (zs_address (pool, ref), &owner, sizeof owner);
   return ref;
 }
@@ -218,8 +220,13 @@ class_grow (struct zs_pool *pool, struct zs_class **class, struct zspage **z)
   if (r < 0)
     return r;
   r = supply_get (pool, (*class)->kind, z);
-  if (r == 0)
+  if (r == 0) {
+    /* There is memory again: what was taken from the reserve is replaced. */
+    if (pool->reserve_pages < pool->config.reserve_pages &&
+        atomic_load_explicit (&pool->reserve_was_used, memory_order_relaxed))
+      zs_reserve_fill (pool);
     return 0;
+  }
 
   zs_uncharge (pool, (*class)->pages);
   if (zs_charge (pool, 1) < 0)
@@ -229,6 +236,7 @@ class_grow (struct zs_pool *pool, struct zs_class **class, struct zspage **z)
     zs_uncharge (pool, 1);
     return -ENOMEM;
   }
+  atomic_store_explicit (&pool->reserve_was_used, true, memory_order_relaxed);
   *class = &pool->classes[ZS_HUGE_INDEX];
   return 0;
 }
@@ -321,20 +329,33 @@ bool
 zs_ref_is_plausible (const struct zs_pool *pool, zs_ref ref, size_t len,
                      uint32_t owner)
 {
-  uint64_t c = ref / (ZSPAGE_CHUNK_SIZE / ZSPAGE_OBJECT_ALIGN);
-  uint64_t within =
-    ref % (ZSPAGE_CHUNK_SIZE / ZSPAGE_OBJECT_ALIGN) * ZSPAGE_OBJECT_ALIGN;
+  uint64_t page = ref / (ZSPAGE_PAGE_SIZE / ZSPAGE_OBJECT_ALIGN);
+  uint64_t c = page / ZSPAGE_CHUNK_PAGES;
+  const struct zs_kind *kind;
+  const struct zs_class *class;
+  const struct zspage *z;
+  uint64_t offset;
   uint32_t header;
-  unsigned kind;
+  size_t i;
 
-  if (len == 0 || len > ZSPAGE_PAGE_SIZE || c >= pool->config.nr_chunks)
+  if (len == 0 || len > ZSPAGE_PAGE_SIZE || c >= pool->config.nr_chunks ||
+      pool->chunks[c].kind == ZSPAGE_CHUNK_FREE)
     return false;
-  kind = pool->chunks[c].kind;
-  if (kind == ZSPAGE_CHUNK_FREE)
+  kind = &pool->kinds[pool->chunks[c].kind];
+  i = (page % ZSPAGE_CHUNK_PAGES * kind->div) >> 16;
+  if (i >= kind->nr_zspages)
     return false;
-  if (kind == ZSPAGE_CHUNK_HUGE)
-    return within % ZSPAGE_PAGE_SIZE == 0;
-  if (within + ZSPAGE_OBJECT_HEADER + len > ZSPAGE_CHUNK_SIZE)
+  /* Only what belongs to a class is known to have memory. */
+  z = zs_desc (pool, pool->chunks[c].descs + i * zs_kind_stride (kind));
+  if (z->state != ZSPAGE_ACTIVE)
+    return false;
+  class = &pool->classes[z->class_index];
+  offset = (ref - zs_first_ref (z)) * ZSPAGE_OBJECT_ALIGN;
+  if (offset % class->size != 0 || offset / class->size >= class->objs)
+    return false;
+  if (class->is_huge)
+    return z->huge_owner == owner;
+  if (len > class->size - ZSPAGE_OBJECT_HEADER)
     return false;
   memcpy (&header, zs_address (pool, ref), sizeof header);
   return header == owner;

@@ -110,8 +110,8 @@ void *zs_map (const struct zs_pool *pool, zs_ref ref);
 size_t zs_capacity (const struct zs_pool *pool, zs_ref ref);
 
 /* For references that come from outside (a slot table that may be damaged):
- * whether len payload bytes at ref lie within a chunk in use and, where
- * objects have headers, this owner's header is there.
+ * whether ref is the place of an object of this owner that has room for len
+ * payload bytes.  The object may have been freed since.
  */
 bool zs_ref_is_plausible (const struct zs_pool *pool, zs_ref ref, size_t len,
                           uint32_t owner);
@@ -182,8 +182,7 @@ int zs_validate (struct zs_pool *pool, const char **why);
 
 /* Call fn for each allocated object, with everything locked. */
 void zs_for_each_object (struct zs_pool *pool,
-                         void (*fn) (void *opaque, zs_ref ref, bool has_owner,
-                                     uint32_t owner),
+                         void (*fn) (void *opaque, zs_ref ref, uint32_t owner),
                          void *opaque);
 
 #endif /* ZSPOOL_H */

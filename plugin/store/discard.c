@@ -49,8 +49,7 @@ discard_in_table_page (struct store *store, uint64_t first, uint64_t end)
 
   if (present)
     for (i = 0; i < end - first; ++i)
-      if (slot_has_object (words[i]))
-        zs_free (store->pool, slot_ref (words[i]));
+      object_free (store, first + i, words[i]);
 }
 
 static void

@@ -12,14 +12,14 @@ bool
 room_make (struct store *store, int err, size_t compacted)
 {
   if (err == -ENOMEM) {
-    struct zs_pool_stats stats;
+    struct zs_pool_stats before, after;
 
     /* Stock of another kind does not help, but its memory does. */
-    zs_pool_stats (store->pool, &stats);
-    if (stats.stock_pages > 0) {
-      zs_trim_stock (store->pool, 0);
+    zs_pool_stats (store->pool, &before);
+    zs_trim_stock (store->pool, 0);
+    zs_pool_stats (store->pool, &after);
+    if (after.stock_pages < before.stock_pages)
       return true;
-    }
   }
   ranked_lock (&store->room_lock);
   if (zs_freeable_pages (store->pool) > 0)
@@ -37,7 +37,9 @@ room_overwrite_locked (struct store *store, struct stripe *stripe, uint64_t idx,
   zs_ref ref = slot_ref (old);
   uint64_t word;
 
-  if (!slot_has_object (old) || zs_capacity (store->pool, ref) < len)
+  if (!slot_has_object (old) ||
+      !zs_ref_is_plausible (store->pool, ref, slot_len (old), idx) ||
+      zs_capacity (store->pool, ref) < len)
     return -ENOSPC;
 
   /* By way of the bounce page, so that the slot never refers to an object

@@ -152,6 +152,17 @@ slot_get_locked (const struct store *store, uint64_t idx)
 uint64_t slot_publish_locked (struct store *store, struct stripe *stripe,
                               uint64_t idx, uint64_t word);
 
+/* Free the object of a word that the slot no longer has.  A word that was
+ * damaged frees nothing.
+ */
+static inline void
+object_free (struct store *store, uint64_t idx, uint64_t word)
+{
+  if (slot_has_object (word) &&
+      zs_ref_is_plausible (store->pool, slot_ref (word), slot_len (word), idx))
+    zs_free (store->pool, slot_ref (word));
+}
+
 /* The same page is elsewhere now: publish without counting. */
 static inline void
 slot_repoint_locked (struct store *store, uint64_t idx, uint64_t word)

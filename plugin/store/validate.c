@@ -9,14 +9,12 @@ struct tally {
 
 /* An object in the allocator: its owner must refer to it. */
 static void
-tally_object (void *opaque, zs_ref ref, bool has_owner, uint32_t owner)
+tally_object (void *opaque, zs_ref ref, uint32_t owner)
 {
   struct tally *tally = opaque;
   uint64_t word;
 
   tally->objects++;
-  if (!has_owner)
-    return;
   if (owner >= tally->store->nr_pages ||
       !table_is_present (tally->store, table_page_of (owner))) {
     tally->strays++;

@@ -78,13 +78,6 @@ image_commit_locked (struct store *store, struct stripe *stripe, uint64_t idx,
   return 0;
 }
 
-static void
-object_free (struct store *store, uint64_t word)
-{
-  if (slot_has_object (word))
-    zs_free (store->pool, slot_ref (word));
-}
-
 static int
 page_write (struct store *store, uint64_t idx, const void *page)
 {
@@ -104,7 +97,7 @@ page_write (struct store *store, uint64_t idx, const void *page)
   else if (placed == 0)
     old = word;
   codec_put (ctx);
-  object_free (store, old);
+  object_free (store, idx, old);
   return r;
 }
 
@@ -133,7 +126,7 @@ page_write_part (struct store *store, uint64_t idx, const void *data,
     r = image_commit_locked (store, stripe, idx, &image, placed, word, &old);
   }
   slot_unlock (stripe);
-  object_free (store, old);
+  object_free (store, idx, old);
 out:
   codec_put (ctx);
   return r;
