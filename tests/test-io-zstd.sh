@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# As test-io, with zstd, the longest zspages, and a device that does not end
+# on a slot table page.
+
+. ./functions.sh
+
+start_zspage 197128192 comp_algorithm=zstd algorithm_params=level=1 \
+    zspage_chain_size=16
+./test-io "$uri" "${ZSPAGE_SEED:-$RANDOM}" "$(pick 800 200 20)"

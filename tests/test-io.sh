@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Requests of every kind and size on four connections, 16 in flight on each,
+# against a copy of the device.
+
+. ./functions.sh
+
+start_zspage 192M
+./test-io "$uri" "${ZSPAGE_SEED:-$RANDOM}" "$(pick 1500 400 40)"

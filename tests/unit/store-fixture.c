@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A store for tests; see store-fixture.h. */
+#include <config.h>
+
+#include <stdlib.h>
+
+#include "store-fixture.h"
+#include "store-internal.h"
+#include "zspool-internal.h"
+
+void
+store_fixture_init (struct store_fixture *f, struct store_params params)
+{
+  struct store_config config = {
+    .name = "test",
+    .disksize = (params.nr_pages ? params.nr_pages : 1024) * PAGE,
+    .mem_limit = params.limit_pages * PAGE,
+    .chain_size = params.chain_size ? params.chain_size : 8,
+    .reserve_pages = params.reserve_pages,
+    .ops = &fail_arena_ops,
+  };
+
+  fail_ops_reset ();
+  assert_int_equal (codec_pool_create (params.codec,
+                                       codec_levels (params.codec).dflt, 4,
+                                       &f->codec),
+                    0);
+  config.codec = f->codec;
+  assert_int_equal (store_create (&config, &f->store), 0);
+  assert_true (store_disksize (f->store) == config.disksize);
+}
+
+void
+store_fixture_fini (struct store_fixture *f)
+{
+  store_check (f->store);
+  store_destroy (f->store);
+  codec_pool_destroy (f->codec);
+  fail_ops_reset ();
+}
+
+/* Pages of the arena that have memory by the figures of the program. */
+static const char *
+check_resident (struct store *store)
+{
+  static char why[160];
+  struct store_stats s = store_stats_now (store);
+  uint64_t want = s.mem_used_total + s.mem_reserve + store->nr_present * PAGE +
+                  store->pool->records_ready_bytes;
+  bool started = store->started;
+
+  /* A start that failed may have left the header. */
+  if (started ? s.mem_resident == want + PAGE
+              : s.mem_resident == want || s.mem_resident == want + PAGE)
+    return NULL;
+  snprintf (why, sizeof why, "the arena has %llu pages, the figures say %llu",
+            (unsigned long long) s.mem_resident / PAGE,
+            (unsigned long long) want / PAGE + started);
+  return why;
+}
+
+const char *
+store_check_why (struct store *store)
+{
+  const char *why = "no memory to validate";
+
+  if (store_validate (store, &why) < 0)
+    return why;
+  return check_resident (store);
+}
+
+void
+store_check (struct store *store)
+{
+  const char *why = store_check_why (store);
+
+  if (why)
+    fail_msg ("%s", why);
+}
+
+struct store_stats
+store_stats_now (struct store *store)
+{
+  struct store_stats stats;
+
+  store_stats (store, &stats);
+  return stats;
+}
+
+void
+put_page (struct store *store, uint64_t idx, const void *page)
+{
+  assert_int_equal (store_write (store, page, PAGE, idx * PAGE), 0);
+}
+
+void
+put_pages (struct store *store, uint64_t idx, uint64_t n, enum page_kind kind,
+           struct rng *rng)
+{
+  uint8_t page[PAGE];
+
+  for (; n > 0; --n) {
+    page_make (kind, rng, page);
+    put_page (store, idx++, page);
+  }
+}
+
+void
+trim_pages (struct store *store, uint64_t idx, uint64_t n)
+{
+  assert_int_equal (store_trim (store, n * PAGE, idx * PAGE), 0);
+}
+
+void
+assert_content (struct store *store, const void *data, size_t len,
+                uint64_t offset)
+{
+  uint8_t *buf = malloc (len);
+
+  assert_non_null (buf);
+  memset (buf, 0xcd, len);
+  assert_int_equal (store_read (store, buf, len, offset), 0);
+  assert_memory_equal (buf, data, len);
+  free (buf);
+}
+
+void
+assert_reads_zero (struct store *store, size_t len, uint64_t offset)
+{
+  void *zeros = calloc (1, len);
+
+  assert_non_null (zeros);
+  assert_content (store, zeros, len, offset);
+  free (zeros);
+}
