@@ -7,19 +7,24 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Fragmentation of address space is cheap, of memory it is not: the data may
- * spread over twice the device and a chunk for each kind.
+/* Fragmentation of address space is cheap, of memory it is not.  A chunk stays
+ * with its chain length while anything is in it, and what is stored changes
+ * its nature over time, so each chain length may come to hold as many chunks
+ * as the whole device once took of it: the data may spread over the device
+ * times the number of chain lengths, and once more for huge pages, and some
+ * chunks for small devices.  Very large devices get what 40 bits reach.
  */
 #define DATA_SPARE (UINT64_C (64) << 20)
 
 static int
 layout_init (struct zspage_header *h, uint64_t disksize, unsigned chain_size)
 {
-  uint64_t data_bytes = 2 * disksize + DATA_SPARE;
+  uint64_t data_bytes;
 
   if (disksize == 0 || disksize % ZSPAGE_PAGE_SIZE != 0 ||
       disksize > ZSPAGE_MAX_DISKSIZE)
     return -EINVAL;
+  data_bytes = (chain_size + 1) * disksize + DATA_SPARE;
   if (data_bytes > ZSPAGE_MAX_DATA)
     data_bytes = ZSPAGE_MAX_DATA;
   data_bytes = data_bytes / ZSPAGE_CHUNK_SIZE * ZSPAGE_CHUNK_SIZE;
