@@ -58,7 +58,10 @@ struct zspage {
   uint32_t page;       /* index of its first page in the data */
   uint16_t in_use;     /* objects; class.lock */
   uint8_t class_index; /* constant while ACTIVE */
-  uint8_t state;       /* enum zspage_state */
+  /* enum zspage_state.  Whether it is ACTIVE changes under the class's lock,
+   * all else under chunk_lock; either looks at it, so it is atomic.
+   */
+  _Atomic uint8_t state;
   uint64_t free[];     /* 1 = free; class.lock; none for huge */
 };
 static_assert (sizeof (struct zspage) == 16, "descriptors are counted");

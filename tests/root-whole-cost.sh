@@ -28,22 +28,22 @@ grow ()
 
 grow null
 null=$((full - empty))
-echo "nbdkit null:  all $empty -> $full, PSS $empty_pss -> $full_pss"
+echo "| nbdkit null:  all $empty -> $full, PSS $empty_pss -> $full_pss"
 grow "$plugin"
-echo "this plugin:  all $empty -> $full, PSS $empty_pss -> $full_pss," \
+echo "| this plugin:  all $empty -> $full, PSS $empty_pss -> $full_pss," \
     "st_blocks $(memfd_bytes)"
 cost=$((full - empty - null))
 
 node stats.json >"$tmp/json"
-jq -c .memory "$tmp/json"
+jq -c .memory "$tmp/json" | sed "s/^/| /"
 used=$(jq .mm_stat.mem_used_total "$tmp/json")
 reserve=$(jq .memory.mem_reserve "$tmp/json")
 table=$(($(memfd_bytes) - used - reserve))
 awk -v cost="$cost" -v k="$k_used" -v used="$used" -v table="$table" \
     -v device=$((nr_pages * 4096)) 'BEGIN {
-        printf "kernel mem_used_total %d, ours %d\n", k, used
-        printf "whole cost %d: %.4f of the kernel'\''s\n", cost, cost / k
-        printf "slot table and chunk records %d: %.4f%% of the device\n",
+        printf "| kernel mem_used_total %d, ours %d\n", k, used
+        printf "| whole cost %d: %.4f of the kernel'\''s\n", cost, cost / k
+        printf "| slot table and chunk records %d: %.4f%% of the device\n",
             table, 100 * table / device
     }'
 expect "whole cost" "$cost" -le $((k_used * 102 / 100))

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The same pages of real processes through kernel zram and through us come to
 # the same figures, as zram itself tells them: lz4, zspages of up to 8 pages.
+# Figures begin with `|'.
 
 . ./functions.sh
 requires nbdcopy
@@ -20,15 +21,15 @@ line=$(node mm_stat)
 read -r orig compr used _ _ same _ huge _ <<<"$line"
 quietly "$zspage_pages" verify "$uri" "$tmp/pages"
 
-echo "$nr_pages pages; mm_stat:"
-echo "kernel: $zram_mm_stat"
-echo "zspage: $line"
+echo "| $nr_pages pages of real processes; mm_stat:"
+echo "| kernel: $zram_mm_stat"
+echo "| zspage: $line"
 awk -v kc="$k_compr" -v ku="$k_used" -v c="$compr" -v u="$used" -v o="$orig" '
     BEGIN {
-        printf "compr_data_size  %.5f of the kernel'\''s\n", c / kc
-        printf "mem_used_total   %.5f of the kernel'\''s\n", u / ku
-        printf "efficiency       %.4f (kernel %.4f)\n", c / u, kc / ku
-        printf "ratio            %.4f (kernel %.4f)\n", o / u, o / ku
+        printf "| compr_data_size  %.5f of the kernel'\''s\n", c / kc
+        printf "| mem_used_total   %.5f of the kernel'\''s\n", u / ku
+        printf "| efficiency       %.4f (kernel %.4f)\n", c / u, kc / ku
+        printf "| ratio            %.4f (kernel %.4f)\n", o / u, o / ku
     }'
 
 # Usage: within WHAT A B AT-MOST

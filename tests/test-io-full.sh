@@ -6,8 +6,10 @@
 . ./functions.sh
 requires nbdcopy
 
-start_zspage 192M mem_limit=16M
-./test-io --may-be-full "$uri" "${ZSPAGE_SEED:-$RANDOM}" "$(pick 1500 300 40)"
-expect "mem_used_max" "$(mm_stat_field 5)" -le 16777216
+limit=$(pick 16777216 16777216 1048576)
+start_zspage "$(pick 192M 192M 48M)" mem_limit="$limit"
+./test-io --may-be-full "$uri" "${ZSPAGE_SEED:-$RANDOM}" "$(pick 1500 300 50)" \
+    "$(pick 32M 32M 512K)"
+expect "mem_used_max" "$(mm_stat_field 5)" -le "$limit"
 expect "failed_writes" "$(node io_stat | awk '{ print $2 }')" -gt 0
 expect "failed_reads" "$(node io_stat | awk '{ print $1 }')" -eq 0

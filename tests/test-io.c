@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-io [--may-be-full] URI SEED NR_REQUESTS: requests of every kind and of
- * 1 byte to 32 MiB, aligned and not, against a copy of the device.
+/* test-io [--may-be-full] URI SEED NR_REQUESTS [LONGEST]: requests of every
+ * kind and of 1 byte to 32 MiB, or LONGEST, aligned and not, against a copy of
+ * the device.
  *
  * Four connections, one thread each, have up to 16 requests in flight.  Each
  * connection has a part of the device for itself, whose boundaries are not
@@ -60,10 +61,11 @@ struct connection {
 static uint8_t *shadow; /* what the device should hold */
 static uint64_t device_size;
 static uint64_t nr_requests;
+static uint64_t longest = MAX_REQUEST;
 static bool may_be_full;
 
 static uint64_t
-pick_len (uint64_t *rng)
+pick_any_len (uint64_t *rng)
 {
   switch (rng_below (rng, 16)) {
   case 0:
@@ -92,6 +94,14 @@ pick_len (uint64_t *rng)
       return 1 + rng_below (rng, MAX_REQUEST);
     return 1 + rng_below (rng, 4 * MIB);
   }
+}
+
+static uint64_t
+pick_len (uint64_t *rng)
+{
+  uint64_t len = pick_any_len (rng);
+
+  return len < longest ? len : longest;
 }
 
 static enum op
@@ -234,7 +244,7 @@ next_random (struct connection *c, struct request *rq)
   *rq = (struct request){.op = OP_NONE};
   if (c->nr_requests == nr_requests) {
     /* One of the longest while there is room for it. */
-    if (!pick_range (c, rq, MAX_REQUEST))
+    if (!pick_range (c, rq, longest))
       DIE ("the device is too small");
     op = OP_WRITE;
   }
@@ -478,10 +488,12 @@ main (int argc, char *argv[])
     argc--;
     argv++;
   }
-  if (argc != 4)
-    DIE ("usage: test-io [--may-be-full] URI SEED NR_REQUESTS");
+  if (argc != 4 && argc != 5)
+    DIE ("usage: test-io [--may-be-full] URI SEED NR_REQUESTS [LONGEST]");
   seed = parse_number (argv[2]);
   nr_requests = parse_number (argv[3]);
+  if (argc == 5)
+    longest = parse_number (argv[4]);
   device_size = get_size (argv[1]);
   shadow = xcalloc (device_size);
   printf ("seed %" PRIu64 ", %" PRIu64 " requests on each of %u connections\n",

@@ -5,5 +5,6 @@
 
 . ./functions.sh
 
-start_zspage 192M
-./test-io "$uri" "${ZSPAGE_SEED:-$RANDOM}" "$(pick 1500 400 40)"
+start_zspage "$(pick 192M 192M 48M)"
+./test-io "$uri" "${ZSPAGE_SEED:-$RANDOM}" "$(pick 1500 400 50)" \
+    "$(pick 32M 32M 512K)"

@@ -10,7 +10,7 @@ number=" {7}[0-9]| {6}[0-9]{2}| {5}[0-9]{3}| {4}[0-9]{4}| {3}[0-9]{5}"
 number="($number| {2}[0-9]{6}| [0-9]{7}|[0-9]{8,})"
 line="^$number( $number){8}$"
 
-start_zspage 64M mem_limit=32M
+start_zspage 128M mem_limit=32M
 empty=$(printf '%8d %8d %8d %8d %8d %8d %8d %8d %8d' \
     0 0 0 33554432 0 0 0 0 0)
 expect "mm_stat of an empty device" "$(node mm_stat)" = "$empty"
@@ -46,7 +46,9 @@ expect "same_pages" "$same" -eq 3
 expect "huge_pages" "$huge" -eq 3
 expect "huge_pages_since" "$huge_since" -eq 5
 
-# A million pages need more than the width.
-./nbd-do "$uri" "write 0 64M 0x00"
-expect_match "mm_stat" "$(node mm_stat)" "$line"
-expect "orig_data_size" "$(mm_stat_field 1)" -eq 67108864
+# Figures may be wider than zram's 8 columns.
+test -n "$ZSPAGE_VALGRIND" || {
+    ./nbd-do "$uri" "each 32M write 0 128M 0x00"
+    expect_match "mm_stat" "$(node mm_stat)" "$line"
+    expect "orig_data_size" "$(mm_stat_field 1)" -eq 134217728
+}

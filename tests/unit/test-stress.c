@@ -30,6 +30,7 @@
 #define OWNED_PAGES  600u
 #define SPLIT_FIRST  OWNED_PAGES
 #define SPLIT_PAGES  300u
+#define HOT_PAGES    3u
 #define SHARED_FIRST (SPLIT_FIRST + SPLIT_PAGES)
 #define SHARED_PAGES 500u
 #define NR_PAGES     (SHARED_FIRST + SHARED_PAGES)
@@ -215,7 +216,9 @@ use_owned (struct worker *w)
 static void
 use_split (struct worker *w)
 {
-  uint32_t i = rng_below (&w->rng, SPLIT_PAGES), writer;
+  /* Often all writers are at the same few pages. */
+  uint32_t nr = rng_one_in (&w->rng, 2) ? HOT_PAGES : SPLIT_PAGES;
+  uint32_t i = rng_below (&w->rng, nr), writer;
   uint64_t page = SPLIT_FIRST + i;
   uint64_t offset = page * PAGE + w->id * BLOCK, version;
 
