@@ -62,7 +62,7 @@ struct zspage {
    * all else under chunk_lock; either looks at it, so it is atomic.
    */
   _Atomic uint8_t state;
-  uint64_t free[];     /* 1 = free; class.lock; none for huge */
+  uint64_t free[]; /* 1 = free; class.lock; none for huge */
 };
 static_assert (sizeof (struct zspage) == 16, "descriptors are counted");
 

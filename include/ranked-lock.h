@@ -31,7 +31,11 @@ struct ranked_lock {
 };
 
 #ifdef ZSPAGE_DEBUG
-extern __thread unsigned char ranked_lock_held[RANK_COUNT];
+/* Initial-exec: the loader would malloc it for each thread otherwise, and free
+ * it where ThreadSanitizer sees a race.
+ */
+extern __thread unsigned char ranked_lock_held[RANK_COUNT]
+  __attribute__ ((tls_model ("initial-exec")));
 
 static inline void
 ranked_lock_check (enum lock_rank rank, bool same_rank_allowed)

@@ -20,6 +20,7 @@
 
 struct damage_fixture {
   struct store_fixture f;
+  enum page_kind kind;
   struct rng rng, again; /* again: as it was before the pages were made */
 };
 
@@ -27,6 +28,7 @@ static void
 init (struct damage_fixture *d, enum codec_id codec, enum page_kind kind)
 {
   store_fixture_init (&d->f, (struct store_params){.codec = codec});
+  d->kind = kind;
   d->again = d->rng = rng_make (1);
   put_pages (d->f.store, 0, NR_PAGES, kind, &d->rng);
 }
@@ -119,16 +121,20 @@ another_owner_in_the_header_is_eio (void **state)
 static void
 a_slot_that_refers_to_another_object_is_eio (void **state)
 {
+  static const enum page_kind kinds[] = {PAGE_TEXT, PAGE_RANDOM};
   struct damage_fixture d;
+  size_t k;
   int codec;
 
   (void) state;
   for (codec = 0; codec < CODEC_COUNT; ++codec) {
-    init (&d, codec, PAGE_TEXT);
-    set_word (&d, d.f.store->slots[VICTIM + 1]);
-    assert_eio (&d);
-    assert_others_are_intact (&d, PAGE_TEXT);
-    fini (&d);
+    for (k = 0; k < NELEM (kinds); ++k) {
+      init (&d, codec, kinds[k]);
+      set_word (&d, d.f.store->slots[VICTIM + 1]);
+      assert_eio (&d);
+      assert_others_are_intact (&d, kinds[k]);
+      fini (&d);
+    }
   }
 }
 
@@ -338,7 +344,7 @@ others_are_intact (struct damage_fixture *d)
   uint64_t i;
 
   for (i = 0; i < NR_PAGES; ++i) {
-    page_make (PAGE_TEXT, &rng, page);
+    page_make (d->kind, &rng, page);
     if (i != VICTIM && !has_content (d, i, page))
       return false;
   }
@@ -357,7 +363,7 @@ child (struct damage_fixture *d, bool (*change) (struct damage_fixture *))
     _exit (1);
   /* What was freed is used again. */
   for (i = 0; i < 200; ++i)
-    if (!write_kind (d, PAGE_TEXT, 100 + i))
+    if (!write_kind (d, d->kind, 100 + i))
       _exit (2);
   if (!others_are_intact (d))
     _exit (3);
@@ -367,14 +373,14 @@ child (struct damage_fixture *d, bool (*change) (struct damage_fixture *))
 }
 
 static void
-assert_child_survives (uint64_t word_of_another, uint64_t word,
-                       bool (*change) (struct damage_fixture *))
+assert_child_survives (enum page_kind kind, uint64_t word_of_another,
+                       uint64_t word, bool (*change) (struct damage_fixture *))
 {
   struct damage_fixture d;
   int status;
   pid_t pid;
 
-  init (&d, CODEC_LZ4, PAGE_TEXT);
+  init (&d, CODEC_LZ4, kind);
   if (word_of_another)
     word = d.f.store->slots[word_of_another];
   fflush (NULL);
@@ -401,8 +407,10 @@ writes_and_trims_survive_a_slot_that_refers_to_another_object (void **state)
   size_t i;
 
   (void) state;
-  for (i = 0; i < NELEM (changes); ++i)
-    assert_child_survives (VICTIM + 1, 0, changes[i]);
+  for (i = 0; i < NELEM (changes); ++i) {
+    assert_child_survives (PAGE_TEXT, VICTIM + 1, 0, changes[i]);
+    assert_child_survives (PAGE_RANDOM, VICTIM + 1, 0, changes[i]);
+  }
 }
 
 static void
@@ -413,15 +421,15 @@ writes_and_trims_survive_a_slot_that_refers_to_nothing (void **state)
   (void) state;
   for (i = 0; i < NELEM (changes); ++i) {
     /* No such chunk; a chunk that is not in use; the middle of something. */
-    assert_child_survives (0, slot_make_object (SLOT_LZ4, SLOT_REF_MAX, 100),
-                           changes[i]);
     assert_child_survives (
-      0,
+      PAGE_TEXT, 0, slot_make_object (SLOT_LZ4, SLOT_REF_MAX, 100), changes[i]);
+    assert_child_survives (
+      PAGE_TEXT, 0,
       slot_make_object (SLOT_LZ4, 20 * ZSPAGE_CHUNK_SIZE / ZSPAGE_OBJECT_ALIGN,
                         100),
       changes[i]);
     assert_child_survives (
-      0,
+      PAGE_TEXT, 0,
       slot_make_object (SLOT_LZ4, ZSPAGE_CHUNK_SIZE / ZSPAGE_OBJECT_ALIGN + 3,
                         100),
       changes[i]);

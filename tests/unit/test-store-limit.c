@@ -367,9 +367,8 @@ who_waited_for_room_gets_it (void **state)
   ranked_lock (&f.store->room_lock);
   assert_int_equal (pthread_create (&thread, NULL, write_a_page, f.store), 0);
   /* glibc: 2 is locked with somebody waiting. */
-  while (!written &&
-         __atomic_load_n (&f.store->room_lock.mutex.__data.__lock,
-                          __ATOMIC_RELAXED) != 2)
+  while (!written && __atomic_load_n (&f.store->room_lock.mutex.__data.__lock,
+                                      __ATOMIC_RELAXED) != 2)
     sched_yield ();
   assert_false (written);
   assert_true (zs_compact (f.store->pool) > 0);
