@@ -538,6 +538,16 @@ stock_trim_locked (struct zs_pool *pool, size_t keep_pages,
   pool->trimming = false;
 }
 
+size_t
+zs_excess_stock (const struct zs_pool *pool)
+{
+  size_t stock =
+    atomic_load_explicit (&pool->stock_pages, memory_order_relaxed);
+  size_t low = stock_low (pool);
+
+  return stock > low ? stock - low : 0;
+}
+
 void
 zs_trim_stock (struct zs_pool *pool, size_t keep_pages)
 {

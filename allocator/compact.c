@@ -102,39 +102,47 @@ compact_slice_locked (struct zs_pool *pool, struct zs_class *class,
 }
 
 size_t
-zs_compact_class (struct zs_pool *pool, unsigned class_index)
+zs_compact_slice (struct zs_pool *pool, unsigned class_index, bool *more)
 {
   struct zs_class *class = &pool->classes[class_index];
-  size_t pages = 0;
-  bool more = true;
+  struct slice slice = {0};
+  desc_idx idx, next;
+  size_t pages;
 
+  *more = false;
   if (class_index >= ZS_NR_SIZES || class->size == 0 || class->is_huge)
     return 0;
 
-  while (more) {
-    struct slice slice = {0};
-    desc_idx idx, next;
-
-    ranked_lock (&class->lock);
-    more = compact_slice_locked (pool, class, &slice);
-    for (idx = slice.stubborn; idx; idx = next) {
-      next = zs_desc (pool, idx)->next;
-      class_link_locked (pool, class, zs_desc (pool, idx));
-    }
-    ranked_unlock (&class->lock);
-
-    for (idx = slice.emptied; idx; idx = next) {
-      next = zs_desc (pool, idx)->next;
-      zs_uncharge (pool, class->pages);
-      supply_put (pool, zs_desc (pool, idx));
-    }
-    pages += (size_t) slice.nr_emptied * class->pages;
-    atomic_fetch_add_explicit (&pool->objects_moved, slice.moves,
-                               memory_order_relaxed);
-    atomic_fetch_add_explicit (&pool->pages_compacted,
-                               (size_t) slice.nr_emptied * class->pages,
-                               memory_order_release);
+  ranked_lock (&class->lock);
+  *more = compact_slice_locked (pool, class, &slice);
+  for (idx = slice.stubborn; idx; idx = next) {
+    next = zs_desc (pool, idx)->next;
+    class_link_locked (pool, class, zs_desc (pool, idx));
   }
+  ranked_unlock (&class->lock);
+
+  for (idx = slice.emptied; idx; idx = next) {
+    next = zs_desc (pool, idx)->next;
+    zs_uncharge (pool, class->pages);
+    supply_put (pool, zs_desc (pool, idx));
+  }
+  pages = (size_t) slice.nr_emptied * class->pages;
+  atomic_fetch_add_explicit (&pool->objects_moved, slice.moves,
+                             memory_order_relaxed);
+  atomic_fetch_add_explicit (&pool->pages_compacted, pages,
+                             memory_order_release);
+  return pages;
+}
+
+size_t
+zs_compact_class (struct zs_pool *pool, unsigned class_index)
+{
+  size_t pages = 0;
+  bool more;
+
+  do
+    pages += zs_compact_slice (pool, class_index, &more);
+  while (more);
   return pages;
 }
 

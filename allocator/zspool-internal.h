@@ -231,7 +231,9 @@ void supply_init (struct zs_pool *pool);
 
 /* zspool.c */
 
-/* Count pages as used, unless that would pass the limit: -ENOSPC. */
+/* Count pages as used, unless that would pass the pool's limit: -ENOSPC, or the
+ * budget's: -EDQUOT.
+ */
 int zs_charge (struct zs_pool *pool, size_t pages);
 void zs_uncharge (struct zs_pool *pool, size_t pages);
 

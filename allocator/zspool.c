@@ -124,6 +124,7 @@ zs_pool_destroy (struct zs_pool *pool)
 
   if (pool == NULL)
     return;
+  zs_uncharge (pool, atomic_load (&pool->pages_used));
   for (i = 0; i < ZS_NR_SIZES; ++i)
     if (pool->classes[i].size != 0)
       ranked_lock_fini (&pool->classes[i].lock);
@@ -148,26 +149,48 @@ zs_set_limit (struct zs_pool *pool, size_t pages)
   atomic_store_explicit (&pool->pages_limit, pages, memory_order_relaxed);
 }
 
+/* Add pages to *used unless that passes the limit (0 = none). */
+static bool
+add_within (_Atomic size_t *used, size_t pages, size_t limit, size_t *now)
+{
+  size_t was = atomic_load_explicit (used, memory_order_relaxed);
+
+  do {
+    if (limit != 0 && (was > limit || pages > limit - was))
+      return false;
+  } while (!atomic_compare_exchange_weak_explicit (
+    used, &was, was + pages, memory_order_relaxed, memory_order_relaxed));
+  *now = was + pages;
+  return true;
+}
+
 int
 zs_charge (struct zs_pool *pool, size_t pages)
 {
-  size_t limit =
-    atomic_load_explicit (&pool->pages_limit, memory_order_relaxed);
-  size_t used = atomic_load_explicit (&pool->pages_used, memory_order_relaxed);
-  size_t max;
+  struct zs_budget *budget = pool->config.budget;
+  size_t now, max;
 
-  do {
-    if (limit != 0 && (used > limit || pages > limit - used))
-      return -ENOSPC;
-  } while (!atomic_compare_exchange_weak_explicit (
-    &pool->pages_used, &used, used + pages, memory_order_relaxed,
-    memory_order_relaxed));
+  if (!add_within (
+        &pool->pages_used, pages,
+        atomic_load_explicit (&pool->pages_limit, memory_order_relaxed), &now))
+    return -ENOSPC;
+  if (budget) {
+    size_t total;
 
-  used += pages;
+    if (!add_within (
+          &budget->used, pages,
+          atomic_load_explicit (&budget->limit, memory_order_relaxed),
+          &total)) {
+      atomic_fetch_sub_explicit (&pool->pages_used, pages,
+                                 memory_order_relaxed);
+      return -EDQUOT;
+    }
+  }
+
   max = atomic_load_explicit (&pool->pages_used_max, memory_order_relaxed);
-  while (max < used && !atomic_compare_exchange_weak_explicit (
-                         &pool->pages_used_max, &max, used,
-                         memory_order_relaxed, memory_order_relaxed))
+  while (max < now && !atomic_compare_exchange_weak_explicit (
+                        &pool->pages_used_max, &max, now, memory_order_relaxed,
+                        memory_order_relaxed))
     ;
   return 0;
 }
@@ -176,6 +199,9 @@ void
 zs_uncharge (struct zs_pool *pool, size_t pages)
 {
   atomic_fetch_sub_explicit (&pool->pages_used, pages, memory_order_relaxed);
+  if (pool->config.budget)
+    atomic_fetch_sub_explicit (&pool->config.budget->used, pages,
+                               memory_order_relaxed);
 }
 
 void
@@ -183,6 +209,14 @@ zs_reset_used_max (struct zs_pool *pool)
 {
   atomic_store_explicit (&pool->pages_used_max, atomic_load (&pool->pages_used),
                          memory_order_relaxed);
+}
+
+void
+zs_reset_counts (struct zs_pool *pool)
+{
+  zs_reset_used_max (pool);
+  atomic_store_explicit (&pool->pages_compacted, 0, memory_order_relaxed);
+  atomic_store_explicit (&pool->objects_moved, 0, memory_order_relaxed);
 }
 
 static struct zs_class *
@@ -229,8 +263,9 @@ class_grow (struct zs_pool *pool, struct zs_class **class, struct zspage **z)
   }
 
   zs_uncharge (pool, (*class)->pages);
-  if (zs_charge (pool, 1) < 0)
-    return -ENOSPC;
+  r = zs_charge (pool, 1);
+  if (r < 0)
+    return r;
   *z = supply_get_reserve (pool);
   if (*z == NULL) {
     zs_uncharge (pool, 1);

@@ -24,6 +24,7 @@
 #ifndef ZSPOOL_H
 #define ZSPOOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,12 +52,21 @@ struct zs_os {
   int (*release) (void *opaque, void *addr, size_t len);
 };
 
+/* Memory that several pools share a limit of; all zero is no limit.  Belongs
+ * to the caller, who may change limit at any time.
+ */
+struct zs_budget {
+  _Atomic size_t limit; /* pages; 0 = none */
+  _Atomic size_t used;  /* pages in zspages of all the pools */
+};
+
 struct zs_config {
   unsigned chain_size;                 /* pages, ZS_MIN_CHAIN..ZS_MAX_CHAIN */
   uint32_t nr_chunks;                  /* of data and of records, at least 1 */
   struct zspage_chunk_record *records; /* all zero when created */
   uint8_t *data;        /* page aligned, nr_chunks * ZSPAGE_CHUNK_SIZE bytes */
   size_t reserve_pages; /* see zs_reserve_fill */
+  struct zs_budget *budget; /* NULL = none; borrowed */
   struct zs_os os;
 
   /* Compaction wants to move the object of owner.  Called with the class
@@ -90,7 +100,7 @@ size_t zs_max_payload (const struct zs_pool *pool);
 void zs_set_limit (struct zs_pool *pool, size_t pages);
 
 /* Allocate an object for len bytes of payload, 1..4096, for this owner.
- * -ENOSPC: the limit is reached.  -ENOMEM: the kernel refused memory and the
+ * -ENOSPC: the pool's limit is reached.  -EDQUOT: the budget's is.  -ENOMEM: the kernel refused memory and the
  * reserve is used up, or the data is full.  -EINVAL: len.
  * On error nothing has changed.  Does not block unless it must grow.
  */
@@ -125,9 +135,16 @@ int zs_bounce (struct zs_pool *pool, zs_ref *ref);
 /* Populate the bounce page and the reserve, as far as they are not. */
 int zs_reserve_fill (struct zs_pool *pool);
 
-/* Compact one class or all, holding a class lock for at most about 64 copies
- * at a time.  Returns the number of pages that zspages no longer use.  Objects
- * that relocate refuses are passed over.
+/* Compact a class a little: at most 64 copies, with the class locked for less
+ * than 200 us.  Returns the number of pages that zspages no longer use; *more
+ * says whether there is more to do.  Objects that relocate refuses are passed
+ * over.  May block giving memory back, with nothing locked.
+ */
+size_t zs_compact_slice (struct zs_pool *pool, unsigned class_index,
+                         bool *more);
+
+/* Compact a class, or everything, slice by slice.  Returns pages as
+ * zs_compact_slice.
  */
 size_t zs_compact_class (struct zs_pool *pool, unsigned class_index);
 size_t zs_compact (struct zs_pool *pool);
@@ -140,6 +157,9 @@ size_t zs_freeable_pages (const struct zs_pool *pool);
 
 /* Give back stock until at most keep_pages are left. */
 void zs_trim_stock (struct zs_pool *pool, size_t keep_pages);
+
+/* Pages of stock beyond what the pool keeps when nothing is going on. */
+size_t zs_excess_stock (const struct zs_pool *pool);
 
 struct zs_pool_stats {
   size_t pages_used;      /* in zspages; mem_used_total in pages */
@@ -157,6 +177,9 @@ void zs_pool_stats (const struct zs_pool *pool, struct zs_pool_stats *stats);
 
 /* pages_used_max = pages_used. */
 void zs_reset_used_max (struct zs_pool *pool);
+
+/* The same, and count compacted pages and moved objects from 0 again. */
+void zs_reset_counts (struct zs_pool *pool);
 
 /* Fullness groups as in zsmalloc's `classes`: <10%, 10-20%, ... 90-99%, 100%
  */

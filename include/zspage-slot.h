@@ -44,7 +44,9 @@ enum slot_kind {
 #define SLOT_GEN_BITS   4
 #define SLOT_FILL_SHIFT 8
 #define SLOT_FILL_BITS  56
-#define SLOT_REF_MAX    ((UINT64_C (1) << SLOT_REF_BITS) - 1)
+/* Marks: zram's "idle", until the page is read or written. */
+#define SLOT_MARK_IDLE (UINT64_C (1) << SLOT_MARK_SHIFT)
+#define SLOT_REF_MAX   ((UINT64_C (1) << SLOT_REF_BITS) - 1)
 
 static_assert (SLOT_KIND_BITS + SLOT_MARK_BITS == SLOT_LEN_SHIFT, "slot");
 static_assert (SLOT_LEN_SHIFT + SLOT_LEN_BITS == SLOT_REF_SHIFT, "slot");

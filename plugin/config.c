@@ -1,31 +1,59 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options: a table of keys, and what each takes. */
+/* Options: a table of keys, whose they are, and what each takes. */
 #include <config.h>
 
+#include <errno.h>
+#include <grp.h>
 #include <inttypes.h>
+#include <pwd.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NBDKIT_API_VERSION 2
 #include <nbdkit-plugin.h>
 
+#include "duration.h"
 #include "plugin-config.h"
+#include "size-class.h"
+#include "stats-address.h"
 #include "zspage-format.h"
 
-struct device_config plugin_config = {
-  .codec = CODEC_LZ4,
-  .chain_size = ZS_CHAIN_DFLT,
+struct server_config server_config = {
+  .compact_interval_ms = COMPACT_MS_DFLT,
+  .max_devices = MAX_DEVICES_DFLT,
+  .stats_mode = STATS_MODE_DFLT,
+  .defaults = {.name = DEFAULT_DEVICE_NAME,
+               .codec = CODEC_LZ4,
+               .chain_size = ZS_CHAIN_DFLT},
 };
 
 const char zspage_config_help[] =
-  "[disksize=]<SIZE>  (required) Size of the device, such as 4G; "
-  "uncompressed.\n"
-  "mem_limit=<SIZE>              Most memory for compressed pages (default:\n"
-  "                              0, no limit).  Writes beyond it fail: "
-  "ENOSPC.\n"
-  "comp_algorithm=lz4|zstd       How pages are compressed (default: lz4).\n"
-  "algorithm_params=level=<N>    lz4: acceleration, 1 (default) to 65537.\n"
-  "                              zstd: level, up to 22 (default: 3).\n"
-  "zspage_chain_size=<4..16>     Most pages in a zspage (default: 8).";
+  "[disksize=]<SIZE>      (required) Size of a device, uncompressed: 4G.\n"
+  "mem_limit=<SIZE>       Most memory for its compressed pages; then writes\n"
+  "                       fail with ENOSPC (default: 0, no limit).\n"
+  "comp_algorithm=lz4|zstd\n"
+  "                       How pages are compressed (default: lz4).\n"
+  "algorithm_params=level=<N>\n"
+  "                       lz4: acceleration, 1 (default) to 65537.\n"
+  "                       zstd: level, up to 22 (default: 3).\n"
+  "zspage_chain_size=<N>  Most pages in a zspage, 4 to 16 (default: 8).\n"
+  "allow_uid=<USER>, allow_gid=<GROUP>\n"
+  "                       Who may connect by a unix socket; may be repeated\n"
+  "                       (default: everybody).\n"
+  "exclusive=true         Refuse a second client (default: false).\n"
+  "device=<NAME>          Another device, the export of that name.  What is\n"
+  "                       above, after it, is this device's; before the\n"
+  "                       first, it is the default of all.\n"
+  "These come before the first device=:\n"
+  "compact_interval=<T>   How often to look for memory to give back, as "
+  "500ms,\n"
+  "                       5s or 1m (default: 5s; 0 is never).\n"
+  "stats=unix:<PATH>, stats=tcp:127.0.0.1:<PORT>\n"
+  "                       Serve statistics by HTTP; TCP is read-only.\n"
+  "stats_mode=<MODE>      Mode of that unix socket (default: 0600).\n"
+  "total_mem_limit=<SIZE> As mem_limit, of all devices together.\n"
+  "on_demand=true         Make a device when its name is first asked for.\n"
+  "max_devices=<N>        Most devices on demand (default: 64).";
 
 static int
 parse_size (const char *key, const char *value, uint64_t *size)
@@ -41,7 +69,22 @@ parse_size (const char *key, const char *value, uint64_t *size)
 }
 
 static int
-parse_disksize (const char *key, const char *value)
+parse_bool (const char *key, const char *value, bool *b)
+{
+  int r = nbdkit_parse_bool (value);
+
+  if (r == -1) {
+    nbdkit_error ("%s=%s: must be true or false", key, value);
+    return -1;
+  }
+  *b = r;
+  return 0;
+}
+
+/* Keys of a device. */
+
+static int
+parse_disksize (struct device_config *c, const char *key, const char *value)
 {
   uint64_t size;
 
@@ -53,20 +96,21 @@ parse_disksize (const char *key, const char *value)
     return -1;
   }
   /* As zram does. */
-  plugin_config.disksize = zspage_align_up (size, ZSPAGE_PAGE_SIZE);
+  c->disksize = zspage_align_up (size, ZSPAGE_PAGE_SIZE);
   return 0;
 }
 
 static int
-parse_mem_limit (const char *key, const char *value)
+parse_mem_limit (struct device_config *c, const char *key, const char *value)
 {
-  return parse_size (key, value, &plugin_config.mem_limit);
+  return parse_size (key, value, &c->mem_limit);
 }
 
 static int
-parse_comp_algorithm (const char *key, const char *value)
+parse_comp_algorithm (struct device_config *c, const char *key,
+                      const char *value)
 {
-  if (codec_by_name (value, &plugin_config.codec))
+  if (codec_by_name (value, &c->codec))
     return 0;
   nbdkit_error ("%s=%s: unknown algorithm; allowed: %s, %s", key, value,
                 codec_name (CODEC_LZ4), codec_name (CODEC_ZSTD));
@@ -74,25 +118,25 @@ parse_comp_algorithm (const char *key, const char *value)
 }
 
 static int
-parse_algorithm_params (const char *key, const char *value)
+parse_algorithm_params (struct device_config *c, const char *key,
+                        const char *value)
 {
   char why[160];
 
-  if (algorithm_params_parse (value, &plugin_config.params, why, sizeof why) ==
-      0)
+  if (algorithm_params_parse (value, &c->params, why, sizeof why) == 0)
     return 0;
   nbdkit_error ("%s: %s", key, why);
   return -1;
 }
 
 static int
-parse_chain_size (const char *key, const char *value)
+parse_chain_size (struct device_config *c, const char *key, const char *value)
 {
   unsigned n;
 
   if (nbdkit_parse_unsigned (key, value, &n) == 0 && n >= ZS_MIN_CHAIN &&
       n <= ZS_MAX_CHAIN) {
-    plugin_config.chain_size = n;
+    c->chain_size = n;
     return 0;
   }
   nbdkit_error ("%s=%s: must be a number of pages from %u to %u", key, value,
@@ -100,15 +144,211 @@ parse_chain_size (const char *key, const char *value)
   return -1;
 }
 
-static const struct option {
+static int
+parse_exclusive (struct device_config *c, const char *key, const char *value)
+{
+  return parse_bool (key, value, &c->exclusive);
+}
+
+/* A number, from 0 up, that is an id. */
+static bool
+parse_id (const char *value, uint32_t *id)
+{
+  char *end;
+  unsigned long n;
+
+  if (*value < '0' || *value > '9')
+    return false;
+  errno = 0;
+  n = strtoul (value, &end, 10);
+  *id = n;
+  /* The highest is what the system calls "no id". */
+  return errno == 0 && *end == '\0' && n < UINT32_MAX;
+}
+
+static int
+parse_allow_uid (struct device_config *c, const char *key, const char *value)
+{
+  const struct passwd *pw;
+  uint32_t id;
+
+  if (c->nr_allow_uid == MAX_ALLOWED) {
+    nbdkit_error ("%s=%s: at most %d are allowed", key, value, MAX_ALLOWED);
+    return -1;
+  }
+  if (!parse_id (value, &id)) {
+    pw = getpwnam (value);
+    if (pw == NULL) {
+      nbdkit_error ("%s=%s: no such user; a name or a number is needed", key,
+                    value);
+      return -1;
+    }
+    id = pw->pw_uid;
+  }
+  c->allow_uid[c->nr_allow_uid++] = id;
+  return 0;
+}
+
+static int
+parse_allow_gid (struct device_config *c, const char *key, const char *value)
+{
+  const struct group *gr;
+  uint32_t id;
+
+  if (c->nr_allow_gid == MAX_ALLOWED) {
+    nbdkit_error ("%s=%s: at most %d are allowed", key, value, MAX_ALLOWED);
+    return -1;
+  }
+  if (!parse_id (value, &id)) {
+    gr = getgrnam (value);
+    if (gr == NULL) {
+      nbdkit_error ("%s=%s: no such group; a name or a number is needed", key,
+                    value);
+      return -1;
+    }
+    id = gr->gr_gid;
+  }
+  c->allow_gid[c->nr_allow_gid++] = id;
+  return 0;
+}
+
+/* Keys of the server. */
+
+static int
+parse_compact_interval (struct server_config *c, const char *key,
+                        const char *value)
+{
+  if (duration_parse (value, &c->compact_interval_ms) == 0)
+    return 0;
+  nbdkit_error ("%s=%s: must be a time such as 500ms, 5s or 1m, or 0", key,
+                value);
+  return -1;
+}
+
+static int
+parse_stats (struct server_config *c, const char *key, const char *value)
+{
+  struct stats_address address;
+  char why[160];
+
+  if (c->nr_stats == MAX_STATS_SOCKETS) {
+    nbdkit_error ("%s=%s: at most %u are allowed", key, value,
+                  MAX_STATS_SOCKETS);
+    return -1;
+  }
+  if (stats_address_parse (value, &address, why, sizeof why) < 0) {
+    nbdkit_error ("%s=%s: %s", key, value, why);
+    return -1;
+  }
+  c->stats[c->nr_stats] = strdup (value);
+  if (c->stats[c->nr_stats] == NULL) {
+    nbdkit_error ("%s: %m", key);
+    return -1;
+  }
+  c->nr_stats++;
+  return 0;
+}
+
+static int
+parse_stats_mode (struct server_config *c, const char *key, const char *value)
+{
+  char *end;
+  unsigned long mode = strtoul (value, &end, 8);
+
+  if (*value < '0' || *value > '7' || *end || mode > 0777) {
+    nbdkit_error ("%s=%s: must be an octal mode from 0 to 0777", key, value);
+    return -1;
+  }
+  c->stats_mode = mode;
+  return 0;
+}
+
+static int
+parse_total_mem_limit (struct server_config *c, const char *key,
+                       const char *value)
+{
+  return parse_size (key, value, &c->total_mem_limit);
+}
+
+static int
+parse_on_demand (struct server_config *c, const char *key, const char *value)
+{
+  return parse_bool (key, value, &c->on_demand);
+}
+
+static int
+parse_max_devices (struct server_config *c, const char *key, const char *value)
+{
+  unsigned n;
+
+  if (nbdkit_parse_unsigned (key, value, &n) == 0 && n >= 1 &&
+      n <= MAX_DEVICES) {
+    c->max_devices = n;
+    return 0;
+  }
+  nbdkit_error ("%s=%s: must be a number from 1 to %u", key, value,
+                MAX_DEVICES);
+  return -1;
+}
+
+static int
+parse_device (struct server_config *c, const char *key, const char *value)
+{
+  struct device_config *devices;
+  size_t i;
+
+  if (!device_name_is_valid (value)) {
+    char printable[80];
+
+    export_name_printable (value, printable, sizeof printable);
+    nbdkit_error ("%s=%s: a name has 1 to %d characters of A-Z a-z 0-9 . _ -, "
+                  "and is not that of a statistic",
+                  key, printable, DEVICE_NAME_MAX);
+    return -1;
+  }
+  for (i = 0; i < c->nr_devices; ++i) {
+    if (strcmp (c->devices[i].name, value) == 0) {
+      nbdkit_error ("%s=%s: there is a device of that name already", key,
+                    value);
+      return -1;
+    }
+  }
+  if (c->nr_devices == MAX_DEVICES) {
+    nbdkit_error ("%s=%s: at most %u devices are allowed", key, value,
+                  MAX_DEVICES);
+    return -1;
+  }
+  devices = realloc (c->devices, (i + 1) * sizeof *devices);
+  if (devices == NULL) {
+    nbdkit_error ("%s: %m", key);
+    return -1;
+  }
+  c->devices = devices;
+  c->nr_devices = i + 1;
+  devices[i] = c->defaults;
+  strcpy (devices[i].name, value);
+  return 0;
+}
+
+static const struct {
   const char *key;
-  int (*parse) (const char *key, const char *value);
+  int (*device) (struct device_config *c, const char *key, const char *value);
+  int (*server) (struct server_config *c, const char *key, const char *value);
 } options[] = {
-  {"disksize", parse_disksize},
-  {"mem_limit", parse_mem_limit},
-  {"comp_algorithm", parse_comp_algorithm},
-  {"algorithm_params", parse_algorithm_params},
-  {"zspage_chain_size", parse_chain_size},
+  {"disksize", .device = parse_disksize},
+  {"mem_limit", .device = parse_mem_limit},
+  {"comp_algorithm", .device = parse_comp_algorithm},
+  {"algorithm_params", .device = parse_algorithm_params},
+  {"zspage_chain_size", .device = parse_chain_size},
+  {"exclusive", .device = parse_exclusive},
+  {"allow_uid", .device = parse_allow_uid},
+  {"allow_gid", .device = parse_allow_gid},
+  {"compact_interval", .server = parse_compact_interval},
+  {"stats", .server = parse_stats},
+  {"stats_mode", .server = parse_stats_mode},
+  {"total_mem_limit", .server = parse_total_mem_limit},
+  {"on_demand", .server = parse_on_demand},
+  {"max_devices", .server = parse_max_devices},
 };
 
 #define NR_OPTIONS (sizeof options / sizeof options[0])
@@ -116,23 +356,38 @@ static const struct option {
 int
 zspage_config (const char *key, const char *value)
 {
+  struct server_config *c = &server_config;
   size_t i;
 
-  for (i = 0; i < NR_OPTIONS; ++i)
-    if (strcmp (key, options[i].key) == 0)
-      return options[i].parse (key, value);
+  if (strcmp (key, "device") == 0)
+    return parse_device (c, key, value);
+  for (i = 0; i < NR_OPTIONS; ++i) {
+    if (strcmp (key, options[i].key) != 0)
+      continue;
+    if (options[i].device)
+      return options[i].device (c->nr_devices ? &c->devices[c->nr_devices - 1]
+                                              : &c->defaults,
+                                key, value);
+    if (c->nr_devices) {
+      nbdkit_error ("%s=%s: is of the whole server, so it must come before "
+                    "the first device=",
+                    key, value);
+      return -1;
+    }
+    return options[i].server (c, key, value);
+  }
   nbdkit_error ("unknown parameter '%s'; nbdkit zspage --help lists them", key);
   return -1;
 }
 
-int
-zspage_config_complete (void)
+/* Check what depends on several keys, and fill in what does. */
+static int
+device_complete (struct device_config *c)
 {
-  struct device_config *c = &plugin_config;
   struct codec_level_range range = codec_levels (c->codec);
 
   if (c->disksize == 0) {
-    nbdkit_error ("the size of the device is missing: nbdkit zspage 4G");
+    nbdkit_error ("device %s: its size is missing: disksize=4G", c->name);
     return -1;
   }
   if (!c->params.has_level)
@@ -143,4 +398,43 @@ zspage_config_complete (void)
     return -1;
   }
   return 0;
+}
+
+int
+zspage_config_complete (void)
+{
+  struct server_config *c = &server_config;
+  size_t i;
+
+  for (i = 0; i < c->nr_devices; ++i)
+    if (device_complete (&c->devices[i]) == -1)
+      return -1;
+  if (c->on_demand && c->nr_devices > c->max_devices) {
+    nbdkit_error ("max_devices=%u: there are %zu devices already",
+                  c->max_devices, c->nr_devices);
+    return -1;
+  }
+  /* Without device= there is one, or those that are asked for. */
+  if (c->nr_devices == 0 || c->on_demand) {
+    if (c->defaults.disksize == 0) {
+      nbdkit_error ("the size of the device is missing: nbdkit zspage 4G");
+      return -1;
+    }
+    if (device_complete (&c->defaults) == -1)
+      return -1;
+  }
+  return 0;
+}
+
+void
+zspage_config_free (void)
+{
+  unsigned i;
+
+  for (i = 0; i < server_config.nr_stats; ++i)
+    free (server_config.stats[i]);
+  server_config.nr_stats = 0;
+  free (server_config.devices);
+  server_config.devices = NULL;
+  server_config.nr_devices = 0;
 }

@@ -1,42 +1,58 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A device: its options, its store, and what was last said about it. */
+/* The devices of this server.
+ *
+ * Devices are made, and never go before the server does, so a pointer to one
+ * stays good; new ones may appear at any time if that is allowed.
+ */
 #ifndef DEVICE_H
 #define DEVICE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "algorithm-params.h"
-#include "codec.h"
-#include "export-name.h"
+#include "plugin-config.h"
 #include "stats.h"
 #include "store.h"
 
-struct device_config {
-  uint64_t disksize; /* 0: not given */
-  uint64_t mem_limit;
-  enum codec_id codec;
-  struct algorithm_params params;
-  unsigned chain_size;
-};
-
 struct device {
-  char name[DEVICE_NAME_MAX + 1];
   struct device_config config;
-  struct codec_pool *codec;
+  struct codec_pool *codec; /* shared by devices that compress alike */
   struct store *store;
+
+  /* Guards who is attached; see access.h. */
+  pthread_mutex_t clients_lock;
+  _Atomic unsigned nr_clients; /* changed with the lock held */
+  char peer[128];              /* who they are, if the device is exclusive */
+
   /* Seconds of CLOCK_MONOTONIC before which no more is logged. */
   _Atomic int64_t full_quiet_until, damage_quiet_until;
 };
 
-/* Make the devices; errors are told to nbdkit.  -1 on error, as in nbdkit. */
-int devices_create (const struct device_config *config);
+/* Make the devices that were configured.  0, or -1 after nbdkit_error. */
+int devices_create (const struct server_config *config);
 void devices_destroy (void);
 
-/* NULL if there is none. */
-struct device *device_by_name (const char *name);
+/* Any thread may ask; numbers stay. */
+size_t devices_nr (void);
+struct device *devices_get (size_t i);
+
+/* The device of that name, which is valid; made now, if devices are made on
+ * demand.  Returns 0; or -ENOENT: there is none.  -ENFILE: there are as many
+ * as are allowed.  -ENOMEM: after nbdkit_error.
+ */
+int devices_find (const char *name, struct device **device);
+
+/* The names that there are, for messages; at most size bytes. */
+void devices_names (char *buf, size_t size);
 
 /* What the statistics of a device are about. */
 struct stats_device device_stats (const struct device *device);
+
+/* Compact every device: for when the limit of all is reached.  Returns whether
+ * that freed anything.
+ */
+bool devices_compact (void);
 
 #endif /* DEVICE_H */

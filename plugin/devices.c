@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The devices of this server.  One for now, called default. */
+/* The devices of this server; see device.h. */
 #include <config.h>
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NBDKIT_API_VERSION 2
@@ -11,74 +13,201 @@
 
 #include "device.h"
 
-/* Single pages kept for when the kernel refuses memory. */
+/* Single pages kept, in each device, for when the kernel refuses memory. */
 #define RESERVE_PAGES 16
 
-static struct device the_device;
+/* Slots [0, nr_devices) are set before nr_devices says so, and stay. */
+static struct device *devices[MAX_DEVICES];
+static _Atomic size_t nr_devices;
 
-int
-devices_create (const struct device_config *config)
+/* Guards making a device, and the codecs. */
+static pthread_mutex_t make_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct codec_pool *codecs[MAX_DEVICES];
+static size_t nr_codecs;
+
+static struct zs_budget budget;
+
+/* The codec pool for this codec and level: one for all who want the same. */
+static int
+codec_find (enum codec_id id, int level, struct codec_pool **pool)
 {
-  struct device *device = &the_device;
-  struct store_config sc;
+  size_t i;
   int r;
 
-  strcpy (device->name, DEFAULT_DEVICE_NAME);
-  device->config = *config;
-  r =
-    codec_pool_create (config->codec, config->params.level, 0, &device->codec);
-  if (r < 0) {
-    errno = -r;
-    nbdkit_error ("%s: contexts for level %d: %m", codec_name (config->codec),
-                  config->params.level);
-    return -1;
+  for (i = 0; i < nr_codecs; ++i) {
+    *pool = codecs[i];
+    if (codec_pool_id (*pool) == id && codec_pool_level (*pool) == level)
+      return 0;
   }
-
-  sc = (struct store_config){
-    .name = "zspage",
-    .disksize = config->disksize,
-    .mem_limit = config->mem_limit,
-    .chain_size = config->chain_size,
-    .reserve_pages = RESERVE_PAGES,
-    .codec = device->codec,
-  };
-  r = store_create (&sc, &device->store);
-  if (r < 0) {
-    errno = -r;
-    nbdkit_error ("device %s: cannot reserve address space for %" PRIu64
-                  " bytes: %m",
-                  device->name, config->disksize);
-    codec_pool_destroy (device->codec);
-    device->codec = NULL;
-    return -1;
-  }
+  r = codec_pool_create (id, level, 0, pool);
+  if (r < 0)
+    return r;
+  codecs[nr_codecs++] = *pool;
   return 0;
+}
+
+static bool
+room_elsewhere (void *opaque)
+{
+  (void) opaque;
+  return devices_compact ();
+}
+
+/* Make a device.  make_lock is held. */
+static int
+device_make (const struct device_config *config)
+{
+  struct store_config sc;
+  struct device *d = calloc (1, sizeof *d);
+  size_t n = atomic_load_explicit (&nr_devices, memory_order_relaxed);
+  char name[DEVICE_NAME_MAX + 8];
+  int r = d ? 0 : -ENOMEM;
+
+  if (r == 0)
+    r = codec_find (config->codec, config->params.level, &d->codec);
+  if (r == 0) {
+    snprintf (name, sizeof name, "zspage:%s", config->name);
+    sc = (struct store_config){
+      .name = name,
+      .disksize = config->disksize,
+      .mem_limit = config->mem_limit,
+      .chain_size = config->chain_size,
+      .reserve_pages = RESERVE_PAGES,
+      .codec = d->codec,
+      .budget = &budget,
+      .room_elsewhere = room_elsewhere,
+    };
+    r = store_create (&sc, &d->store);
+  }
+  if (r < 0) {
+    free (d);
+    errno = -r;
+    nbdkit_error ("device %s of %" PRIu64 " bytes: cannot be made: %m",
+                  config->name, config->disksize);
+    return -ENOMEM;
+  }
+  d->config = *config;
+  pthread_mutex_init (&d->clients_lock, NULL);
+  devices[n] = d;
+  atomic_store_explicit (&nr_devices, n + 1, memory_order_release);
+  return 0;
+}
+
+int
+devices_create (const struct server_config *config)
+{
+  uint64_t limit = config->total_mem_limit;
+  size_t i;
+  int r = 0;
+
+  atomic_store (&budget.limit,
+                limit / ZSPAGE_PAGE_SIZE + (limit % ZSPAGE_PAGE_SIZE != 0));
+  pthread_mutex_lock (&make_lock);
+  for (i = 0; r == 0 && i < config->nr_devices; ++i)
+    r = device_make (&config->devices[i]);
+  if (r == 0 && config->nr_devices == 0 && !config->on_demand)
+    r = device_make (&config->defaults);
+  pthread_mutex_unlock (&make_lock);
+  return r == 0 ? 0 : -1;
 }
 
 void
 devices_destroy (void)
 {
-  store_destroy (the_device.store);
-  codec_pool_destroy (the_device.codec);
-  the_device.store = NULL;
-  the_device.codec = NULL;
+  size_t i;
+
+  for (i = 0; i < devices_nr (); ++i) {
+    store_destroy (devices[i]->store);
+    pthread_mutex_destroy (&devices[i]->clients_lock);
+    free (devices[i]);
+  }
+  atomic_store (&nr_devices, 0);
+  for (i = 0; i < nr_codecs; ++i)
+    codec_pool_destroy (codecs[i]);
+  nr_codecs = 0;
+}
+
+size_t
+devices_nr (void)
+{
+  return atomic_load_explicit (&nr_devices, memory_order_acquire);
 }
 
 struct device *
-device_by_name (const char *name)
+devices_get (size_t i)
 {
-  if (the_device.store && strcmp (name, the_device.name) == 0)
-    return &the_device;
+  return devices[i];
+}
+
+static struct device *
+find (const char *name)
+{
+  size_t i, n = devices_nr ();
+
+  for (i = 0; i < n; ++i)
+    if (strcmp (devices[i]->config.name, name) == 0)
+      return devices[i];
   return NULL;
+}
+
+int
+devices_find (const char *name, struct device **device)
+{
+  struct device_config config;
+  int r = 0;
+
+  *device = find (name);
+  if (*device)
+    return 0;
+  if (!server_config.on_demand)
+    return -ENOENT;
+
+  pthread_mutex_lock (&make_lock);
+  *device = find (name);
+  if (*device == NULL) {
+    config = server_config.defaults;
+    strcpy (config.name, name);
+    r = devices_nr () >= server_config.max_devices ? -ENFILE
+                                                   : device_make (&config);
+    if (r == 0)
+      *device = find (name);
+  }
+  pthread_mutex_unlock (&make_lock);
+  return r;
+}
+
+void
+devices_names (char *buf, size_t size)
+{
+  size_t i, n = devices_nr (), used = 0;
+
+  buf[0] = '\0';
+  for (i = 0; i < n && used + DEVICE_NAME_MAX + 8 < size; ++i)
+    used += snprintf (buf + used, size - used, "%s%s", i ? ", " : "",
+                      devices[i]->config.name);
+  if (i < n)
+    snprintf (buf + used, size - used, ", ...");
 }
 
 struct stats_device
 device_stats (const struct device *device)
 {
   return (struct stats_device){
-    .name = device->name,
+    .name = device->config.name,
     .store = device->store,
     .comp_algorithm = codec_name (device->config.codec),
     .level = device->config.params.level,
+    .nr_clients =
+      atomic_load_explicit (&device->nr_clients, memory_order_relaxed),
   };
+}
+
+bool
+devices_compact (void)
+{
+  size_t i, n = devices_nr (), pages = 0;
+
+  for (i = 0; i < n; ++i)
+    pages += store_compact (devices[i]->store);
+  return pages > 0;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "access.h"
 #include "device.h"
 #include "io.h"
 #include "zspage-page.h"
@@ -28,37 +29,59 @@ struct handle {
   size_t text_len;
 };
 
+/* The device that a client asks for; NULL after nbdkit_error. */
+static struct device *
+device_asked_for (const char *asked, struct export_name *name)
+{
+  struct device *device = NULL;
+  char printable[80], names[1024];
+  int r = export_name_parse (asked, name);
+
+  if (r == 0)
+    r = devices_find (name->device, &device);
+  if (r == 0)
+    return device;
+  if (r == -ENFILE)
+    nbdkit_error ("device %s: there are %zu already, as many as max_devices "
+                  "allows",
+                  name->device, devices_nr ());
+  else if (r == -ENOENT) {
+    export_name_printable (asked, printable, sizeof printable);
+    devices_names (names, sizeof names);
+    nbdkit_error ("export '%s': no such export; devices: %s; each has "
+                  "mm_stat, io_stat, classes and stats.json",
+                  printable, names);
+  }
+  nbdkit_set_error (-r);
+  return NULL;
+}
+
 void *
 zspage_open (int readonly)
 {
   const char *asked = nbdkit_export_name ();
-  struct device *device = NULL;
   struct export_name name;
+  struct device *device;
   struct handle *h;
-  char printable[80];
 
   (void) readonly;
   if (asked == NULL)
     return NULL;
-  if (export_name_parse (asked, &name) == 0)
-    device = device_by_name (name.device);
-  if (device == NULL) {
-    export_name_printable (asked, printable, sizeof printable);
-    nbdkit_error ("export '%s': no such export; there are '' (the device), "
-                  "and its statistics mm_stat, io_stat, classes, stats.json",
-                  printable);
-    nbdkit_set_error (ENOENT);
+  device = device_asked_for (asked, &name);
+  if (device == NULL)
     return NULL;
-  }
-
   h = calloc (1, sizeof *h);
   if (h == NULL)
     goto err;
   h->device = device;
+  if ((name.node ? access_look (device) : access_attach (device)) == -1) {
+    free (h);
+    return NULL;
+  }
   if (name.node) {
     struct stats_device sd = device_stats (device);
 
-    h->text = name.node->render (&sd);
+    h->text = name.node->read (&sd);
     if (h->text == NULL)
       goto err;
     h->text_len = strlen (h->text);
@@ -77,6 +100,8 @@ zspage_close (void *handle)
 {
   struct handle *h = handle;
 
+  if (h->text == NULL)
+    access_detach (h->device);
   free (h->text);
   free (h);
 }
@@ -222,13 +247,13 @@ answer (struct device *device, int r, const char *what, uint64_t offset)
       store_stats (device->store, &s);
       nbdkit_error ("device %s is full: %llu bytes of memory in use, "
                     "mem_limit %llu; writes fail until pages are freed",
-                    device->name, (unsigned long long) s.mem_used_total,
+                    device->config.name, (unsigned long long) s.mem_used_total,
                     (unsigned long long) s.mem_limit);
     }
   }
   else if (r != -EIO || may_log (&device->damage_quiet_until)) {
     errno = -r;
-    nbdkit_error ("device %s: %s at offset %llu: %s", device->name, what,
+    nbdkit_error ("device %s: %s at offset %llu: %s", device->config.name, what,
                   (unsigned long long) offset,
                   r == -EIO ? "stored data are damaged" : strerror (-r));
   }

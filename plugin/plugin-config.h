@@ -1,16 +1,66 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The options, as nbdkit hands them to the plugin. */
+/* The options, as nbdkit hands them to the plugin.
+ *
+ * Keys of a device, before the first device=NAME, are defaults; after it they
+ * belong to that device.  Keys of the server come before the first.
+ */
 #ifndef PLUGIN_CONFIG_H
 #define PLUGIN_CONFIG_H
 
-#include "device.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "algorithm-params.h"
+#include "codec.h"
+#include "export-name.h"
+
+/* Ids that one device's allow_uid, or allow_gid, may list. */
+#define MAX_ALLOWED 16
+
+struct device_config {
+  char name[DEVICE_NAME_MAX + 1];
+  uint64_t disksize; /* 0: not given */
+  uint64_t mem_limit;
+  enum codec_id codec;
+  struct algorithm_params params;
+  unsigned chain_size;
+  bool exclusive;
+  /* Who may connect, by the credentials of a unix socket; all, if none. */
+  uid_t allow_uid[MAX_ALLOWED];
+  gid_t allow_gid[MAX_ALLOWED];
+  unsigned nr_allow_uid, nr_allow_gid;
+};
+
+#define MAX_DEVICES       1024u
+#define MAX_DEVICES_DFLT  64u
+#define MAX_STATS_SOCKETS 4u
+#define COMPACT_MS_DFLT   5000u
+#define STATS_MODE_DFLT   0600u
+
+struct server_config {
+  unsigned compact_interval_ms; /* 0: never */
+  uint64_t total_mem_limit;     /* bytes; 0: none */
+  bool on_demand;
+  unsigned max_devices;
+  char *stats[MAX_STATS_SOCKETS]; /* unix:PATH or tcp:HOST:PORT */
+  unsigned nr_stats;
+  unsigned stats_mode; /* of unix sockets */
+
+  struct device_config defaults; /* and those of devices on demand */
+  struct device_config *devices; /* [nr_devices] */
+  size_t nr_devices;
+};
 
 /* What was given, or defaults. */
-extern struct device_config plugin_config;
+extern struct server_config server_config;
 
 /* nbdkit's callbacks: 0, or -1 after nbdkit_error. */
 int zspage_config (const char *key, const char *value);
 int zspage_config_complete (void);
 extern const char zspage_config_help[];
+
+void zspage_config_free (void);
 
 #endif /* PLUGIN_CONFIG_H */

@@ -4,10 +4,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "device.h"
 #include "io.h"
 #include "plugin-config.h"
+#include "service.h"
 
 #define THREAD_MODEL NBDKIT_THREAD_MODEL_PARALLEL
 
@@ -15,13 +17,30 @@
 static int
 zspage_get_ready (void)
 {
-  return devices_create (&plugin_config);
+  if (devices_create (&server_config) == -1)
+    return -1;
+  return service_listen (&server_config);
+}
+
+/* Threads may be started from here on. */
+static int
+zspage_after_fork (void)
+{
+  return service_start (&server_config);
+}
+
+static void
+zspage_cleanup (void)
+{
+  service_stop ();
 }
 
 static void
 zspage_unload (void)
 {
+  service_stop ();
   devices_destroy ();
+  zspage_config_free ();
 }
 
 static void
@@ -37,22 +56,25 @@ zspage_dump_plugin (void)
           (unsigned long long) ZSPAGE_MAX_DISKSIZE);
 }
 
+/* The export "" is the device called default, where there is one. */
 static int
 zspage_list_exports (int readonly, int is_tls, struct nbdkit_exports *exports)
 {
-  struct device *device = device_by_name (DEFAULT_DEVICE_NAME);
-  struct stats_device sd;
-  char *text;
-  int r;
+  size_t i, n = devices_nr ();
+  int r = 0;
 
   (void) readonly;
   (void) is_tls;
-  if (device == NULL)
-    return 0;
-  sd = device_stats (device);
-  text = stats_describe (&sd);
-  r = nbdkit_add_export (exports, "", text);
-  free (text);
+  for (i = 0; r == 0 && i < n; ++i) {
+    struct stats_device sd = device_stats (devices_get (i));
+    const char *name = sd.name;
+    char *text = stats_describe (&sd);
+
+    if (strcmp (name, DEFAULT_DEVICE_NAME) == 0)
+      name = "";
+    r = nbdkit_add_export (exports, name, text);
+    free (text);
+  }
   return r;
 }
 
@@ -76,6 +98,8 @@ static struct nbdkit_plugin plugin = {
   .magic_config_key = "disksize",
   .dump_plugin = zspage_dump_plugin,
   .get_ready = zspage_get_ready,
+  .after_fork = zspage_after_fork,
+  .cleanup = zspage_cleanup,
   .list_exports = zspage_list_exports,
   .default_export = zspage_default_export,
   .open = zspage_open,

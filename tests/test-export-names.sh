@@ -29,7 +29,7 @@ for name in "${names[@]}"; do
 done
 
 expect "complaints about names" \
-    "$(grep -c "no such export; there are '' .*mm_stat, io_stat, classes, stats.json" "$server_log")" \
+    "$(grep -c "no such export; devices: default; each has mm_stat, io_stat, classes and stats.json" "$server_log")" \
     -ge ${#names[@]}
 if grep -P '[^\x20-\x7e]' "$server_log"; then
     die "characters of a client's came into the log"

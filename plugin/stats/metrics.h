@@ -25,7 +25,8 @@ enum metric_group {
 };
 
 struct metric {
-  const char *name;
+  const char *name;   /* zram's, where it has it */
+  const char *family; /* in /metrics, after zspage_; counters add _total */
   enum metric_group group;
   enum metric_unit unit;
   int is_counter; /* only grows, until the server ends */

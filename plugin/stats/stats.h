@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A device's statistics as text: what its read-only exports hold. */
+/* A device's statistics and attributes, as text. */
 #ifndef STATS_H
 #define STATS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include <jansson.h>
 
 #include "store.h"
 
@@ -13,14 +16,32 @@ struct stats_device {
   struct store *store;
   const char *comp_algorithm;
   int level;
+  unsigned nr_clients; /* that have the device itself open */
 };
 
-/* A text that a device has, by the name that it has in exports. */
+/* The devices there are: they may become more, but none goes. */
+struct stats_devices {
+  void *opaque;
+  size_t (*nr) (void *opaque);
+  struct stats_device (*get) (void *opaque, size_t i);
+};
+
+/* An attribute of a device, as zram has in sysfs: a small read-only export
+ * over NBD, /devices/NAME/ATTRIBUTE over HTTP.
+ */
 struct stats_node {
   const char *name;
   const char *help;
-  /* Returns a string that the caller frees; NULL: no memory. */
-  char *(*render) (const struct stats_device *device);
+  /* What reading it gives: a string that the caller frees; NULL: no memory.
+   * NULL here: it cannot be read.
+   */
+  char *(*read) (const struct stats_device *device);
+  /* Writing text, which may be anything, to it.  0; or -EINVAL, -EBUSY and in
+   * why a sentence that says what is wrong and what is allowed.  NULL here: it
+   * cannot be written.
+   */
+  int (*write) (const struct stats_device *device, const char *text, char *why,
+                size_t why_size);
 };
 
 /* Ends with a name of NULL. */
@@ -29,17 +50,33 @@ extern const struct stats_node stats_nodes[];
 /* NULL if there is no node of that name. */
 const struct stats_node *stats_node_by_name (const char *name);
 
-/* zram's texts, in its order and widths, one line. */
+/* zram's texts, in its order and widths. */
 char *stats_mm_stat (const struct stats_device *device);
 char *stats_io_stat (const struct stats_device *device);
+char *stats_bd_stat (const struct stats_device *device);
+char *stats_debug_stat (const struct stats_device *device);
 /* zsmalloc's `classes`, many lines. */
 char *stats_classes (const struct stats_device *device);
+/* A line for each stored page. */
+char *stats_block_state (const struct stats_device *device);
 /* All figures, an object for each group of the table. */
 char *stats_json (const struct stats_device *device);
+
+/* The same as a value, and of all devices; NULL: no memory. */
+json_t *stats_json_value (const struct stats_device *device);
+char *stats_json_devices (const struct stats_devices *devices);
+
+/* Every metric of every device, in Prometheus' text format 0.0.4, or in
+ * OpenMetrics 1.0.  As the read of a node.
+ */
+char *stats_metrics (const struct stats_devices *devices, bool openmetrics);
 
 /* One line for people: the headline, then mm_stat by name.  At most 4095
  * bytes, as NBD wants it.
  */
 char *stats_describe (const struct stats_device *device);
+
+/* A size as zram takes it: a number, and K, M, G, T or P.  0 or -EINVAL. */
+int stats_size_parse (const char *text, uint64_t *bytes);
 
 #endif /* STATS_H */

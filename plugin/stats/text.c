@@ -48,6 +48,58 @@ stats_io_stat (const struct stats_device *device)
   return group_line (device, GROUP_IO_STAT);
 }
 
+/* There is no backing device. */
+char *
+stats_bd_stat (const struct stats_device *device)
+{
+  char *text;
+
+  (void) device;
+  if (asprintf (&text, "%8d %8d %8d\n", 0, 0, 0) == -1)
+    return NULL;
+  return text;
+}
+
+/* Writers stall, and frees miss, never. */
+char *
+stats_debug_stat (const struct stats_device *device)
+{
+  char *text;
+
+  (void) device;
+  if (asprintf (&text, "version: %d\n%8d %8d\n", 1, 0, 0) == -1)
+    return NULL;
+  return text;
+}
+
+static bool
+block_state_row (void *opaque, uint64_t page, unsigned flags)
+{
+  /* Times of access are not kept. */
+  fprintf (opaque, "%12" PRIu64 " %12d.%06d %c.%c%c..\n", page, 0, 0,
+           flags & STORE_PAGE_SAME ? 's' : '.',
+           flags & STORE_PAGE_HUGE ? 'h' : '.',
+           flags & STORE_PAGE_IDLE ? 'i' : '.');
+  return true;
+}
+
+char *
+stats_block_state (const struct stats_device *device)
+{
+  char *text = NULL;
+  size_t len;
+  FILE *fp = open_memstream (&text, &len);
+
+  if (fp == NULL)
+    return NULL;
+  store_for_each_page (device->store, block_state_row, fp);
+  if (fclose (fp) != 0) {
+    free (text);
+    return NULL;
+  }
+  return text;
+}
+
 static void
 classes_row (FILE *fp, const struct zs_class_stats *c)
 {

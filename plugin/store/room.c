@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a write does when there is no memory for it: because the limit is
- * reached or because the kernel refuses.
+/* What a write does when there is no memory for it: because a limit is reached
+ * or because the kernel refuses.
  *
- *   1. compact, if that can free anything, and try again;
+ *   1. compact, if that can free anything, and try again; if the limit is one
+ *      that several devices share, compact the others too;
  *   2. overwrite the page's own object, if the new data fit into it;
  *   3. fail with ENOSPC.
  */
@@ -21,6 +22,9 @@ room_make (struct store *store, int err, size_t compacted)
     if (after.stock_pages < before.stock_pages)
       return true;
   }
+  if (err == -EDQUOT && zs_freeable_pages (store->pool) == 0 &&
+      store->room_elsewhere)
+    return store->room_elsewhere (store->room_opaque);
   ranked_lock (&store->room_lock);
   if (zs_freeable_pages (store->pool) > 0)
     zs_compact (store->pool);

@@ -79,6 +79,8 @@ struct store {
   struct ranked_lock room_lock;
   /* Guards the content of the bounce page. */
   struct ranked_lock bounce_lock;
+  bool (*room_elsewhere) (void *opaque);
+  void *room_opaque;
 
   _Atomic uint64_t notify_free;
   struct stripe *stripes; /* [NR_STRIPES] */

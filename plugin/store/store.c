@@ -16,6 +16,9 @@
  */
 #define DATA_SPARE (UINT64_C (64) << 20)
 
+/* The most stock given back in one go: some milliseconds. */
+#define TRIM_STEP_PAGES 512u
+
 static int
 layout_init (struct zspage_header *h, uint64_t disksize, unsigned chain_size)
 {
@@ -101,6 +104,7 @@ pool_init (struct store *store, const struct store_config *config)
     .records = (void *) (store->arena.base + h->records_offset),
     .data = store->arena.base + h->data_offset,
     .reserve_pages = config->reserve_pages,
+    .budget = config->budget,
     .os = {.opaque = &store->arena,
            .populate = os_populate,
            .release = os_release},
@@ -155,6 +159,8 @@ store_create (const struct store_config *config, struct store **out)
   if (r < 0)
     goto err_free;
   store->codec = config->codec;
+  store->room_elsewhere = config->room_elsewhere;
+  store->room_opaque = config->room_opaque;
   store->reads_need_ctx =
     codec_decompress_needs_ctx (codec_pool_id (config->codec));
   store->nr_pages = config->disksize / ZSPAGE_PAGE_SIZE;
@@ -243,6 +249,27 @@ store_compact (struct store *store)
   return zs_compact (store->pool);
 }
 
+size_t
+store_compact_slice (struct store *store, unsigned class_index, bool *more)
+{
+  return zs_compact_slice (store->pool, class_index, more);
+}
+
+bool
+store_trim_stock_slice (struct store *store)
+{
+  struct zs_pool_stats zs;
+  size_t excess = zs_excess_stock (store->pool);
+  size_t step = excess < TRIM_STEP_PAGES ? excess : TRIM_STEP_PAGES;
+
+  if (excess == 0)
+    return false;
+  zs_pool_stats (store->pool, &zs);
+  zs_trim_stock (store->pool, zs.stock_pages - step);
+  /* Not, for ever, what the kernel does not take. */
+  return excess > step && zs_excess_stock (store->pool) < excess;
+}
+
 void
 store_set_mem_limit (struct store *store, uint64_t bytes)
 {
@@ -308,6 +335,7 @@ store_stats (struct store *store, struct store_stats *s)
   s->mem_used_max = (uint64_t) zs.pages_used_max * ZSPAGE_PAGE_SIZE;
   s->pages_compacted = zs.pages_compacted;
   s->freeable = (uint64_t) zs.freeable_pages * ZSPAGE_PAGE_SIZE;
+  s->excess_stock = zs_excess_stock (store->pool) * ZSPAGE_PAGE_SIZE;
   s->objects_moved = zs.objects_moved;
   s->notify_free =
     atomic_load_explicit (&store->notify_free, memory_order_relaxed);

@@ -19,12 +19,18 @@
 struct store;
 
 struct store_config {
-  const char *name;            /* of the device; for /proc/PID/maps */
-  uint64_t disksize;           /* bytes, a multiple of 4096, 4096..2^44 */
-  uint64_t mem_limit;          /* bytes of zspages; 0 = no limit */
-  unsigned chain_size;         /* pages, 4..16 */
-  size_t reserve_pages;        /* kept for when the kernel refuses memory */
-  struct codec_pool *codec;    /* borrowed; may be shared by several stores */
+  const char *name;         /* of the device; for /proc/PID/maps */
+  uint64_t disksize;        /* bytes, a multiple of 4096, 4096..2^44 */
+  uint64_t mem_limit;       /* bytes of zspages; 0 = no limit */
+  unsigned chain_size;      /* pages, 4..16 */
+  size_t reserve_pages;     /* kept for when the kernel refuses memory */
+  struct codec_pool *codec; /* borrowed; may be shared by several stores */
+  struct zs_budget *budget; /* of several stores together; NULL = none */
+  /* The budget is used up, and compacting this store did not help: make room
+   * in others.  Returns whether it is worth another try.  May be NULL.
+   */
+  bool (*room_elsewhere) (void *opaque);
+  void *room_opaque;
   const struct arena_ops *ops; /* NULL = libc's */
 };
 
@@ -71,11 +77,40 @@ int store_extents (struct store *store, uint64_t len, uint64_t offset,
 /* Compact everything.  Returns pages freed. */
 size_t store_compact (struct store *store);
 
+/* Compact a size class a little; as zs_compact_slice. */
+size_t store_compact_slice (struct store *store, unsigned class_index,
+                            bool *more);
+
+/* Give a little of the stock beyond what is kept at rest back to the kernel.
+ * Returns whether there is more to give.
+ */
+bool store_trim_stock_slice (struct store *store);
+
 /* Bytes; 0 = no limit; rounded up to a page.  What is stored stays. */
 void store_set_mem_limit (struct store *store, uint64_t bytes);
 
 /* As writing 0 to zram's mem_used_max. */
 void store_reset_mem_used_max (struct store *store);
+
+/* Mark every stored page idle, until it is read or written. */
+void store_mark_idle (struct store *store);
+
+/* Forget every page, and start every count again.  Meant for a device that
+ * nobody uses; what is written meanwhile may be forgotten too.
+ */
+void store_reset (struct store *store);
+
+#define STORE_PAGE_SAME 1u
+#define STORE_PAGE_HUGE 2u
+#define STORE_PAGE_IDLE 4u
+
+/* Call fn for each stored page, in order, until it returns false.  Nothing is
+ * locked meanwhile.
+ */
+void store_for_each_page (struct store *store,
+                          bool (*fn) (void *opaque, uint64_t page,
+                                      unsigned flags),
+                          void *opaque);
 
 /* zram's figures, and what it leaves out.  Bytes, or counts of pages. */
 struct store_stats {
@@ -90,6 +125,7 @@ struct store_stats {
   uint64_t mem_reserve;  /* populated but unused: stock and reserve */
   uint64_t mem_resident; /* of the shared mapping, by the kernel's account */
   uint64_t freeable;     /* bytes that compaction could give back */
+  uint64_t excess_stock; /* bytes of stock beyond what is kept at rest */
   uint64_t objects_moved;
 };
 /* Constant time but for the sum over a few hundred stripes.  Figures may be

@@ -263,7 +263,7 @@ an_unwritten_device_has_texts_too (void **state)
   assert_non_null (text);
   free (text);
   for (node = stats_nodes; node->name; ++node) {
-    text = node->render (&device);
+    text = node->read ? node->read (&device) : strdup (node->help);
     assert_true (strlen (text) > 0);
     free (text);
   }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Owns the verbs that read and write attributes. */
+
+#include <config.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "devices.h"
+#include "message.h"
+#include "verbs.h"
+#include "zspage-page.h"
+
+int
+ctl_get (const struct ctl_invocation *inv)
+{
+  struct ctl_reply reply;
+  int r;
+
+  r = ctl_attribute_get (inv->client, inv->args[0], inv->args[1], &reply);
+  if (r != 0)
+    return r;
+  fwrite (reply.body, 1, reply.len, stdout);
+  free (reply.body);
+  return 0;
+}
+
+/* Forgetting what a device holds is the one thing that cannot be undone. */
+static int
+reset (const struct ctl_invocation *inv, const char *name, const char *value)
+{
+  char data[CTL_SIZE_LEN], *names[] = {(char *) name};
+  json_t *devices;
+  int r;
+
+  if (!inv->yes) {
+    r = ctl_devices_get_some (inv->client, names, 1, &devices);
+    if (r != 0)
+      return r;
+    ctl_size_text ((uint64_t) ctl_device_count (json_array_get (devices, 0),
+                                                "mm_stat", "orig_data_size"),
+                   data);
+    json_decref (devices);
+    return ctl_usage ("%s: not reset: the %s of data that it holds would be "
+                      "lost, which may be memory that some machine has "
+                      "swapped out; add --yes if that is meant",
+                      name, data);
+  }
+  return ctl_attribute_set (inv->client, name, "reset", value);
+}
+
+int
+ctl_set (const struct ctl_invocation *inv)
+{
+  if (strcmp (inv->args[1], "reset") == 0)
+    return reset (inv, inv->args[0], inv->args[2]);
+  return ctl_attribute_set (inv->client, inv->args[0], inv->args[1],
+                            inv->args[2]);
+}
+
+int
+ctl_reset (const struct ctl_invocation *inv)
+{
+  return reset (inv, inv->args[0], "1");
+}
+
+int
+ctl_idle (const struct ctl_invocation *inv)
+{
+  return ctl_attribute_set (inv->client, inv->args[0], "idle", "all");
+}
+
+/* Compact a device, whose figures were just read, and tell what came of it. */
+static int
+compact_one (struct ctl_client *client, const json_t *before)
+{
+  char *names[] = {(char *) ctl_device_name (before)};
+  char freed[CTL_SIZE_LEN], total[CTL_SIZE_LEN];
+  const json_t *after;
+  json_t *devices;
+  json_int_t nr;
+  int r;
+
+  r = ctl_attribute_set (client, names[0], "compact", "1");
+  if (r == 0)
+    r = ctl_devices_get_some (client, names, 1, &devices);
+  if (r != 0)
+    return r;
+  after = json_array_get (devices, 0);
+  nr = ctl_device_count (after, "mm_stat", "pages_compacted") -
+       ctl_device_count (before, "mm_stat", "pages_compacted");
+  if (nr < 0) /* the server was started anew meanwhile */
+    nr = 0;
+  ctl_size_text ((uint64_t) nr * ZSPAGE_PAGE_SIZE, freed);
+  ctl_size_text (
+    (uint64_t) ctl_device_count (after, "mm_stat", "mem_used_total"), total);
+  printf ("%s: %" JSON_INTEGER_FORMAT " pages (%s) freed, %s in use\n",
+          names[0], nr, freed, total);
+  json_decref (devices);
+  return 0;
+}
+
+int
+ctl_compact (const struct ctl_invocation *inv)
+{
+  json_t *devices;
+  size_t i;
+  int r;
+
+  r = ctl_devices_get_some (inv->client, inv->args, (size_t) inv->nr_args,
+                            &devices);
+  if (r != 0)
+    return r;
+  ctl_devices_note_none (devices);
+  for (i = 0; i < json_array_size (devices); i++) {
+    const int one = compact_one (inv->client, json_array_get (devices, i));
+
+    if (one != 0)
+      r = one;
+  }
+  json_decref (devices);
+  return r;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The loop thread; see housekeeper.h.
+ *
+ * While any device has a chore, an idle handle is active, and the loop does one
+ * slice each time round, device after device.
+ */
+#include <config.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "chore.h"
+#include "housekeeper.h"
+
+struct request {
+  size_t device;
+  void (*done) (void *opaque);
+  void *opaque;
+  struct request *next;
+};
+
+struct housekeeper {
+  struct housekeeper_devices devices;
+  unsigned interval_ms;
+  void (*on_stop) (void *opaque);
+  void *on_stop_opaque;
+
+  uv_loop_t loop;
+  uv_async_t stop_async; /* the only handle that other threads use */
+  uv_timer_t timer;
+  uv_idle_t idle;
+
+  struct chore **chores; /* [nr_chores], one a device seen so far */
+  size_t nr_chores, next_chore;
+  struct request *requests;
+
+  pthread_t thread;
+  bool is_running;
+};
+
+static void
+on_stop (uv_async_t *handle)
+{
+  struct housekeeper *hk = handle->data;
+
+  if (hk->on_stop)
+    hk->on_stop (hk->on_stop_opaque);
+  uv_close ((uv_handle_t *) &hk->stop_async, NULL);
+  uv_close ((uv_handle_t *) &hk->timer, NULL);
+  uv_close ((uv_handle_t *) &hk->idle, NULL);
+}
+
+/* Have a chore for each device that there is now. */
+static void
+chores_update (struct housekeeper *hk)
+{
+  size_t nr = hk->devices.nr (hk->devices.opaque);
+  struct chore **chores;
+
+  if (nr == hk->nr_chores)
+    return;
+  chores = realloc (hk->chores, nr * sizeof *chores);
+  if (chores == NULL)
+    return; /* the next tick tries again */
+  hk->chores = chores;
+  while (hk->nr_chores < nr) {
+    struct chore *chore = malloc (sizeof *chore);
+
+    if (chore == NULL)
+      return;
+    chore_init (chore, hk->devices.store (hk->devices.opaque, hk->nr_chores));
+    chores[hk->nr_chores++] = chore;
+  }
+}
+
+/* Tell those who asked for a compaction that is done now. */
+static void
+requests_answer (struct housekeeper *hk)
+{
+  struct request **at = &hk->requests;
+
+  while (*at) {
+    struct request *r = *at;
+
+    if (r->device < hk->nr_chores && hk->chores[r->device]->compacting) {
+      at = &r->next;
+      continue;
+    }
+    *at = r->next;
+    r->done (r->opaque);
+    free (r);
+  }
+}
+
+static void
+on_idle (uv_idle_t *handle)
+{
+  struct housekeeper *hk = handle->data;
+  size_t i;
+
+  for (i = 0; i < hk->nr_chores; ++i) {
+    struct chore *chore = hk->chores[hk->next_chore++ % hk->nr_chores];
+
+    if (chore_is_due (chore)) {
+      chore_slice (chore);
+      requests_answer (hk);
+      return;
+    }
+  }
+  requests_answer (hk);
+  uv_idle_stop (&hk->idle);
+}
+
+static void
+on_timer (uv_timer_t *handle)
+{
+  struct housekeeper *hk = handle->data;
+  unsigned warning;
+  bool due = false;
+  size_t i;
+
+  chores_update (hk);
+  for (i = 0; i < hk->nr_chores; ++i) {
+    warning = chore_tick (hk->chores[i]);
+    if (warning)
+      hk->devices.warn (hk->devices.opaque, i, warning);
+    due = due || chore_is_due (hk->chores[i]);
+  }
+  if (due)
+    uv_idle_start (&hk->idle, on_idle);
+}
+
+int
+housekeeper_create (unsigned interval_ms,
+                    const struct housekeeper_devices *devices,
+                    struct housekeeper **out)
+{
+  struct housekeeper *hk = calloc (1, sizeof *hk);
+  int r;
+
+  if (hk == NULL)
+    return -ENOMEM;
+  hk->devices = *devices;
+  hk->interval_ms = interval_ms;
+  r = uv_loop_init (&hk->loop);
+  if (r < 0) {
+    free (hk);
+    return r;
+  }
+  r = uv_async_init (&hk->loop, &hk->stop_async, on_stop);
+  if (r < 0) {
+    uv_loop_close (&hk->loop);
+    free (hk);
+    return r;
+  }
+  uv_timer_init (&hk->loop, &hk->timer);
+  uv_idle_init (&hk->loop, &hk->idle);
+  hk->stop_async.data = hk->timer.data = hk->idle.data = hk;
+  *out = hk;
+  return 0;
+}
+
+void
+housekeeper_destroy (struct housekeeper *hk)
+{
+  size_t i;
+
+  if (hk == NULL)
+    return;
+  if (!uv_is_closing ((uv_handle_t *) &hk->stop_async)) {
+    on_stop (&hk->stop_async);
+    uv_run (&hk->loop, UV_RUN_DEFAULT);
+  }
+  uv_loop_close (&hk->loop);
+  for (i = 0; i < hk->nr_chores; ++i)
+    free (hk->chores[i]);
+  free (hk->chores);
+  while (hk->requests) {
+    struct request *r = hk->requests;
+
+    hk->requests = r->next;
+    free (r);
+  }
+  free (hk);
+}
+
+uv_loop_t *
+housekeeper_loop (struct housekeeper *hk)
+{
+  return &hk->loop;
+}
+
+void
+housekeeper_on_stop (struct housekeeper *hk, void (*fn) (void *opaque),
+                     void *opaque)
+{
+  hk->on_stop = fn;
+  hk->on_stop_opaque = opaque;
+}
+
+static void *
+thread_main (void *arg)
+{
+  struct housekeeper *hk = arg;
+
+  uv_run (&hk->loop, UV_RUN_DEFAULT);
+  return NULL;
+}
+
+int
+housekeeper_start (struct housekeeper *hk)
+{
+  sigset_t all, old;
+  int r;
+
+  if (hk->interval_ms > 0)
+    uv_timer_start (&hk->timer, on_timer, hk->interval_ms, hk->interval_ms);
+  /* nbdkit's own threads take the signals. */
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &old);
+  r = pthread_create (&hk->thread, NULL, thread_main, hk);
+  pthread_sigmask (SIG_SETMASK, &old, NULL);
+  hk->is_running = r == 0;
+  return -r;
+}
+
+void
+housekeeper_stop (struct housekeeper *hk)
+{
+  if (hk == NULL || !hk->is_running)
+    return;
+  uv_async_send (&hk->stop_async);
+  pthread_join (hk->thread, NULL);
+  hk->is_running = false;
+}
+
+int
+housekeeper_compact (struct housekeeper *hk, size_t i,
+                     void (*done) (void *opaque), void *opaque)
+{
+  struct request *r = malloc (sizeof *r);
+
+  if (r == NULL)
+    return -ENOMEM;
+  chores_update (hk);
+  if (i < hk->nr_chores)
+    chore_compact_all (hk->chores[i]);
+  *r = (struct request){
+    .device = i, .done = done, .opaque = opaque, .next = hk->requests};
+  hk->requests = r;
+  uv_idle_start (&hk->idle, on_idle);
+  return 0;
+}

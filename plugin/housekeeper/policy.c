@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* When to compact, to give back, and to warn; see policy.h.
+ *
+ * Compaction during a burst of swap-out frees pages that the burst takes right
+ * back, so it waits for the end of the burst.  A burst is growth: overwriting,
+ * or writing as much as is trimmed, needs no memory and does not count.
+ */
+#include <config.h>
+
+#include <stdlib.h>
+
+#include "policy.h"
+
+/* Growth of a device in one interval from which on it is a burst: 1 MiB. */
+#define BURST_PAGES 256
+
+static const unsigned warn_levels[] = {99, 95, 90};
+
+/* Below this share of the limit, a warning may be said again. */
+#define WARN_AGAIN 85
+
+static unsigned
+percent_of_limit (const struct policy_figures *f)
+{
+  if (f->pages_limit == 0)
+    return 0;
+  return f->pages_used * 100 / f->pages_limit;
+}
+
+static unsigned
+warning (struct policy_state *state, const struct policy_figures *f)
+{
+  unsigned percent = percent_of_limit (f), i;
+
+  if (percent < WARN_AGAIN)
+    state->warned = 0;
+  for (i = 0; i < sizeof warn_levels / sizeof warn_levels[0]; ++i) {
+    if (percent >= warn_levels[i] && state->warned < warn_levels[i]) {
+      state->warned = warn_levels[i];
+      return warn_levels[i];
+    }
+  }
+  return 0;
+}
+
+static bool
+is_burst (const struct policy_figures *f, uint64_t stored_before)
+{
+  return f->pages_stored >= stored_before + BURST_PAGES;
+}
+
+struct policy_decision
+policy_tick (struct policy_state *state, const struct policy_figures *f)
+{
+  struct policy_decision d = {0};
+  bool burst = !state->has_last || is_burst (f, state->last_stored);
+
+  state->has_last = true;
+  state->last_stored = f->pages_stored;
+  d.warning = warning (state, f);
+  d.trim_stock = !burst && f->pages_stock > 0;
+
+  if (f->pages_freeable == 0)
+    d.reason = POLICY_NOTHING_FREEABLE;
+  else if (percent_of_limit (f) >= POLICY_NEAR_LIMIT) {
+    d.reason = POLICY_NEAR;
+    d.compact = true;
+  }
+  else if (burst)
+    d.reason = POLICY_BURST;
+  else {
+    d.reason = POLICY_IDLE;
+    d.compact = true;
+  }
+  return d;
+}
+
+bool
+policy_go_on (const struct policy_figures *f, uint64_t stored_at_start)
+{
+  if (f->pages_freeable == 0)
+    return false;
+  return percent_of_limit (f) >= POLICY_NEAR_LIMIT ||
+         !is_burst (f, stored_at_start);
+}
+
+static int
+compare_gain (const void *a, const void *b)
+{
+  const struct policy_class *x = a, *y = b;
+  /* x.freeable / x.copies against y's, without dividing. */
+  double gx = (double) x->pages_freeable * (y->copies + 1);
+  double gy = (double) y->pages_freeable * (x->copies + 1);
+
+  if (gx != gy)
+    return gx > gy ? -1 : 1;
+  return x->index < y->index ? -1 : x->index > y->index;
+}
+
+void
+policy_order (struct policy_class *classes, size_t nr)
+{
+  qsort (classes, nr, sizeof *classes, compare_gain);
+}

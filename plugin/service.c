@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The housekeeper and the statistics sockets, and their life: sockets are
+ * opened before the fork, where errors are seen; the thread starts after it.
+ */
+#include <config.h>
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NBDKIT_API_VERSION 2
+#include <nbdkit-plugin.h>
+
+#include "device.h"
+#include "housekeeper.h"
+#include "http.h"
+#include "service.h"
+#include "stats-address.h"
+
+struct listener {
+  struct stats_address address;
+  int fd; /* -1 once http has it */
+  struct http *http;
+};
+
+static struct listener listeners[MAX_STATS_SOCKETS];
+static unsigned nr_listeners;
+static struct housekeeper *hk;
+
+static size_t
+all_devices_nr (void *opaque)
+{
+  (void) opaque;
+  return devices_nr ();
+}
+
+static struct store *
+device_store (void *opaque, size_t i)
+{
+  (void) opaque;
+  return devices_get (i)->store;
+}
+
+static struct stats_device
+device_stats_at (void *opaque, size_t i)
+{
+  (void) opaque;
+  return device_stats (devices_get (i));
+}
+
+static void
+warn_near_limit (void *opaque, size_t i, unsigned percent)
+{
+  const struct device *d = devices_get (i);
+  struct store_stats s;
+
+  (void) opaque;
+  store_stats (d->store, &s);
+  nbdkit_error ("device %s: %u%% of mem_limit reached: %llu of %llu bytes; "
+                "at 100%% writes fail",
+                d->config.name, percent, (unsigned long long) s.mem_used_total,
+                (unsigned long long) s.mem_limit);
+}
+
+int
+service_listen (const struct server_config *config)
+{
+  struct listener *l;
+  char why[160];
+  unsigned i;
+
+  for (i = 0; i < config->nr_stats; ++i) {
+    l = &listeners[nr_listeners];
+    if (stats_address_parse (config->stats[i], &l->address, why, sizeof why) <
+        0) {
+      nbdkit_error ("stats=%s: %s", config->stats[i], why);
+      return -1;
+    }
+    l->fd = stats_address_listen (&l->address, config->stats_mode);
+    if (l->fd < 0) {
+      errno = -l->fd;
+      nbdkit_error ("stats=%s: cannot listen there: %m", config->stats[i]);
+      return -1;
+    }
+    nr_listeners++;
+  }
+  return 0;
+}
+
+static void
+http_stop_all (void *opaque)
+{
+  unsigned i;
+
+  (void) opaque;
+  for (i = 0; i < nr_listeners; ++i)
+    if (listeners[i].http)
+      http_stop (listeners[i].http);
+}
+
+int
+service_start (const struct server_config *config)
+{
+  static const struct housekeeper_devices for_housekeeper = {
+    .nr = all_devices_nr,
+    .store = device_store,
+    .warn = warn_near_limit,
+  };
+  static const struct stats_devices for_stats = {
+    .nr = all_devices_nr,
+    .get = device_stats_at,
+  };
+  unsigned i;
+  int r =
+    housekeeper_create (config->compact_interval_ms, &for_housekeeper, &hk);
+
+  if (r == 0)
+    housekeeper_on_stop (hk, http_stop_all, NULL);
+  for (i = 0; r == 0 && i < nr_listeners; ++i) {
+    struct listener *l = &listeners[i];
+
+    r = http_create (hk, &for_stats, l->fd, !l->address.is_unix, &l->http);
+    if (r == 0)
+      l->fd = -1;
+  }
+  if (r == 0)
+    r = housekeeper_start (hk);
+  if (r < 0) {
+    errno = -r;
+    nbdkit_error ("cannot start the housekeeper: %m");
+    return -1;
+  }
+  return 0;
+}
+
+void
+service_stop (void)
+{
+  unsigned i;
+
+  housekeeper_stop (hk);
+  housekeeper_destroy (hk);
+  hk = NULL;
+  for (i = 0; i < nr_listeners; ++i) {
+    http_destroy (listeners[i].http);
+    if (listeners[i].fd >= 0)
+      close (listeners[i].fd);
+    stats_address_unlink (&listeners[i].address);
+  }
+  nr_listeners = 0;
+}

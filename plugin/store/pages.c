@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What concerns every stored page: walking over them, marking them idle,
+ * forgetting them.
+ */
+#include "store-internal.h"
+
+static unsigned
+page_flags (uint64_t word)
+{
+  return (slot_is_fill (word) ? STORE_PAGE_SAME : 0) |
+         (slot_kind (word) == SLOT_RAW ? STORE_PAGE_HUGE : 0) |
+         (word & SLOT_MARK_IDLE ? STORE_PAGE_IDLE : 0);
+}
+
+/* Copy the words of a table page, and mark them idle if asked to.  False if
+ * it has no memory, so that nothing is stored there.
+ */
+static bool
+table_page_copy (struct store *store, uint64_t table_page, bool mark_idle,
+                 uint64_t words[SLOTS_PER_TABLE_PAGE])
+{
+  struct stripe *group = group_of (store, table_page);
+  uint64_t first = table_page * SLOTS_PER_TABLE_PAGE, i;
+  bool present;
+
+  group_lock (group);
+  present = table_is_present (store, table_page);
+  for (i = 0; present && i < SLOTS_PER_TABLE_PAGE; ++i) {
+    words[i] = slot_get_locked (store, first + i);
+    if (mark_idle && words[i] != 0)
+      slot_repoint_locked (store, first + i, words[i] | SLOT_MARK_IDLE);
+  }
+  group_unlock (group);
+  return present;
+}
+
+void
+store_mark_idle (struct store *store)
+{
+  uint64_t words[SLOTS_PER_TABLE_PAGE];
+  uint64_t end = store->nr_table_pages, t;
+
+  for (t = table_next_present (store, 0, end); t < end;
+       t = table_next_present (store, t + 1, end))
+    table_page_copy (store, t, true, words);
+}
+
+void
+store_for_each_page (struct store *store,
+                     bool (*fn) (void *opaque, uint64_t page, unsigned flags),
+                     void *opaque)
+{
+  uint64_t words[SLOTS_PER_TABLE_PAGE];
+  uint64_t end = store->nr_table_pages, t, i;
+
+  for (t = table_next_present (store, 0, end); t < end;
+       t = table_next_present (store, t + 1, end)) {
+    if (!table_page_copy (store, t, false, words))
+      continue;
+    for (i = 0; i < SLOTS_PER_TABLE_PAGE; ++i)
+      if (words[i] != 0 &&
+          !fn (opaque, t * SLOTS_PER_TABLE_PAGE + i, page_flags (words[i])))
+        return;
+  }
+}
+
+void
+store_reset (struct store *store)
+{
+  unsigned i;
+
+  store_trim (store, store_disksize (store), 0);
+  for (i = 0; i < NR_STRIPES; ++i) {
+    struct stripe *s = &store->stripes[i];
+
+    ranked_lock (&s->lock);
+    atomic_store (&s->counters.huge_pages_since, 0);
+    atomic_store (&s->counters.failed_reads, 0);
+    atomic_store (&s->counters.failed_writes, 0);
+    ranked_unlock (&s->lock);
+  }
+  atomic_store (&store->notify_free, 0);
+  zs_reset_counts (store->pool);
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# PUT idle marks every stored page in block_state, until it is read or written.
+
+# shellcheck source=SCRIPTDIR/server.sh
+. "${srcdir:-.}/server.sh"
+
+start_with_stats 64M compact_interval=0
+
+# The pages whose flags match.  Usage: pages REGEX
+pages ()
+{
+    attr block_state | awk -v re="$1" '$3 ~ re { printf "%s ", $1 }'
+}
+
+../nbd-do "$uri" "write 0 4K text:1" "write 8K 4K random:1" \
+    "write 16K 4K 0x61" "write 32M 4K text:2"
+expect "pages" "$(pages .)" = "0 2 4 8192 "
+expect "idle pages" "$(pages i)" = ""
+expect "same-filled pages" "$(pages '^.?s')" = "4 "
+expect "huge pages" "$(pages h)" = "2 "
+
+put /devices/default/idle all
+expect "idle pages" "$(pages i)" = "0 2 4 8192 "
+../nbd-do "$uri" "read 0 4K text:1"
+expect "idle pages after a read" "$(pages i)" = "2 4 8192 "
+../nbd-do "$uri" "write 8K 4K random:2" "read 16K 4K 0x61"
+expect "idle pages after a write, and a read of a same-filled page" \
+    "$(pages i)" = "8192 "
+../nbd-do "$uri" "write 32M 512 0x62"
+expect "idle pages after a write of a part" "$(pages i)" = ""
+../nbd-do "$uri" "trim 0 64M"
+put /devices/default/idle all
+expect "pages" "$(pages .)" = ""
