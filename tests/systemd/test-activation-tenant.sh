@@ -7,6 +7,7 @@
 requires systemd-socket-activate nbdinfo curl
 requires_plain "systemd-socket-activate does not pass on the environment"
 
+# shellcheck disable=SC2034  # used by units.sh
 ZSPAGE_OPTIONS="1G mem_limit=64M"
 start_activated nbdkit-zspage@.service alice
 expect "size" "$(nbdinfo --size "$uri")" = 1073741824
