@@ -19,8 +19,8 @@
 
 #include "access.h"
 
-static bool
-is_allowed (const struct device_config *c)
+bool
+access_is_allowed (const struct device_config *c)
 {
   int64_t id;
   unsigned i;
@@ -65,8 +65,10 @@ peer_describe (char *buf, size_t size)
     ip_len = sizeof (struct in6_addr);
     break;
   default:
-    pid = nbdkit_peer_pid ();
-    snprintf (buf, size, "process %lld", (long long) pid);
+    /* Not a unix socket, or a process that this PID namespace does not have. */
+    pid = addr.ss_family == AF_UNIX ? nbdkit_peer_pid () : -1;
+    if (pid > 0)
+      snprintf (buf, size, "process %lld", (long long) pid);
     return;
   }
   n = snprintf (buf, size, "address ");
@@ -82,7 +84,7 @@ peer_describe (char *buf, size_t size)
 int
 access_look (struct device *device)
 {
-  if (is_allowed (&device->config))
+  if (access_is_allowed (&device->config))
     return 0;
   nbdkit_error ("device %s: this client is not among allow_uid or "
                 "allow_gid; they know clients of unix sockets only",
@@ -104,7 +106,9 @@ access_attach (struct device *device)
 
   pthread_mutex_lock (&device->clients_lock);
   if (device->config.exclusive) {
-    is_busy = device->nr_clients > 0 && strcmp (device->peer, peer) != 0;
+    /* Who is not known is not the same as anybody. */
+    is_busy = device->nr_clients > 0 &&
+              (peer[0] == '\0' || strcmp (device->peer, peer) != 0);
     if (is_busy)
       strcpy (peer, device->peer);
     else
@@ -116,7 +120,7 @@ access_attach (struct device *device)
 
   if (is_busy) {
     nbdkit_error ("device %s is exclusive and in use by %s",
-                  device->config.name, peer);
+                  device->config.name, peer[0] ? peer : "a client");
     nbdkit_set_error (EBUSY);
     return -1;
   }

@@ -3,7 +3,14 @@
 #ifndef ACCESS_H
 #define ACCESS_H
 
+#include <stdbool.h>
+
 #include "device.h"
+
+/* Whether the client of this thread's connection may open a device with this
+ * configuration, whoever else has it open.
+ */
+bool access_is_allowed (const struct device_config *config);
 
 /* Let the client of this thread's connection attach to a device.  0, or -1
  * after nbdkit_error and nbdkit_set_error (EACCES, EBUSY).

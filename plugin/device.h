@@ -39,10 +39,11 @@ size_t devices_nr (void);
 struct device *devices_get (size_t i);
 
 /* The device of that name, which is valid; made now, if devices are made on
- * demand.  Returns 0; or -ENOENT: there is none.  -ENFILE: there are as many
+ * demand and may_make.  Returns 0; or -ENOENT: there is none.  -EACCES: it
+ * would have to be made, and may not.  -ENFILE: there are as many
  * as are allowed.  -ENOMEM: after nbdkit_error.
  */
-int devices_find (const char *name, struct device **device);
+int devices_find (const char *name, bool may_make, struct device **device);
 
 /* The names that there are, for messages; at most size bytes. */
 void devices_names (char *buf, size_t size);

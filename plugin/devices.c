@@ -151,7 +151,7 @@ find (const char *name)
 }
 
 int
-devices_find (const char *name, struct device **device)
+devices_find (const char *name, bool may_make, struct device **device)
 {
   struct device_config config;
   int r = 0;
@@ -161,6 +161,8 @@ devices_find (const char *name, struct device **device)
     return 0;
   if (!server_config.on_demand)
     return -ENOENT;
+  if (!may_make)
+    return -EACCES;
 
   pthread_mutex_lock (&make_lock);
   *device = find (name);
@@ -189,6 +191,24 @@ devices_names (char *buf, size_t size)
     snprintf (buf + used, size - used, ", ...");
 }
 
+/* Clients that come meanwhile wait until it is done, as what they write must
+ * not be forgotten.
+ */
+static int
+device_reset (void *opaque)
+{
+  struct device *d = opaque;
+  int r = -EBUSY;
+
+  pthread_mutex_lock (&d->clients_lock);
+  if (d->nr_clients == 0) {
+    store_reset (d->store);
+    r = 0;
+  }
+  pthread_mutex_unlock (&d->clients_lock);
+  return r;
+}
+
 struct stats_device
 device_stats (const struct device *device)
 {
@@ -199,6 +219,8 @@ device_stats (const struct device *device)
     .level = device->config.params.level,
     .nr_clients =
       atomic_load_explicit (&device->nr_clients, memory_order_relaxed),
+    .reset = device_reset,
+    .opaque = (void *) device,
   };
 }
 

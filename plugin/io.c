@@ -38,13 +38,18 @@ device_asked_for (const char *asked, struct export_name *name)
   int r = export_name_parse (asked, name);
 
   if (r == 0)
-    r = devices_find (name->device, &device);
+    r = devices_find (name->device, access_is_allowed (&server_config.defaults),
+                      &device);
   if (r == 0)
     return device;
   if (r == -ENFILE)
     nbdkit_error ("device %s: there are %zu already, as many as max_devices "
                   "allows",
                   name->device, devices_nr ());
+  else if (r == -EACCES)
+    nbdkit_error ("device %s: this client is not among allow_uid or "
+                  "allow_gid, so none is made for it",
+                  name->device);
   else if (r == -ENOENT) {
     export_name_printable (asked, printable, sizeof printable);
     devices_names (names, sizeof names);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,10 +22,10 @@
 
 #include "http.h"
 
-#define MAX_CONNECTIONS  1024u
-#define CONNECTION_BYTES (16 * 1024u)
-#define MAX_BODY         255u
-#define MAX_NAME         64u
+#define MAX_CONNECTIONS   1024u
+#define CONNECTION_BYTES  (16 * 1024u)
+#define MAX_BODY          255u
+#define BLOCK_STATE_BYTES 8192u
 /* From the first byte of a connection, or the end of its last request. */
 #define REQUEST_DEADLINE_MS 5000u
 #define SWEEP_MS            500u
@@ -136,6 +137,45 @@ find_device (const struct stats_devices *devices, const char *name, size_t len,
   return false;
 }
 
+/* block_state can be long, so it is made as it is sent. */
+struct block_state {
+  struct store *store;
+  uint64_t page;
+};
+
+static ssize_t
+block_state_read (void *opaque, uint64_t pos, char *buf, size_t size)
+{
+  struct block_state *bs = opaque;
+  size_t n = stats_block_state_part (bs->store, &bs->page, buf, size);
+
+  (void) pos;
+  return n > 0 ? (ssize_t) n : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+static enum MHD_Result
+get_block_state (struct MHD_Connection *mhd, struct store *store)
+{
+  struct block_state *bs = calloc (1, sizeof *bs);
+  struct MHD_Response *response;
+  enum MHD_Result r;
+
+  if (bs == NULL)
+    return MHD_NO;
+  bs->store = store;
+  response = MHD_create_response_from_callback (
+    MHD_SIZE_UNKNOWN, BLOCK_STATE_BYTES, block_state_read, bs, free);
+  if (response == NULL) {
+    free (bs);
+    return MHD_NO;
+  }
+  MHD_add_response_header (response, "Content-Type", TEXT_PLAIN);
+  MHD_add_response_header (response, "Cache-Control", "no-store");
+  r = MHD_queue_response (mhd, MHD_HTTP_OK, response);
+  MHD_destroy_response (response);
+  return r;
+}
+
 static enum MHD_Result
 get_node (struct request *rq, const struct stats_node *node,
           const struct stats_device *device)
@@ -145,6 +185,8 @@ get_node (struct request *rq, const struct stats_node *node,
   if (node->read == NULL)
     return refuse (rq->mhd, MHD_HTTP_METHOD_NOT_ALLOWED, "PUT",
                    "this attribute can only be written");
+  if (strcmp (node->name, "block_state") == 0)
+    return get_block_state (rq->mhd, device->store);
   return answer (rq->mhd, MHD_HTTP_OK,
                  is_json ? "application/json" : TEXT_PLAIN, node->read (device),
                  NULL);
@@ -165,8 +207,11 @@ compacted (void *opaque)
 static enum MHD_Result
 put_compact (struct request *rq, size_t index)
 {
-  if (rq->is_compacted)
+  if (rq->is_compacted) {
+    rq->connection->deadline =
+      uv_now (housekeeper_loop (rq->http->hk)) + REQUEST_DEADLINE_MS;
     return answer (rq->mhd, MHD_HTTP_OK, TEXT_PLAIN, strdup (""), NULL);
+  }
   rq->is_compacting = true;
   rq->connection->deadline = 0;
   MHD_suspend_connection (rq->mhd);
@@ -391,6 +436,27 @@ on_poll (uv_poll_t *poll, int status, int events)
   run (poll->data);
 }
 
+/* Leave most descriptors to the clients of the devices. */
+static unsigned
+max_connections (void)
+{
+  struct rlimit limit;
+
+  if (getrlimit (RLIMIT_NOFILE, &limit) == -1 ||
+      limit.rlim_cur / 4 > MAX_CONNECTIONS)
+    return MAX_CONNECTIONS;
+  return limit.rlim_cur / 4;
+}
+
+/* Names have no characters that need escapes, and %00 would end one early. */
+static size_t
+no_unescape (void *opaque, struct MHD_Connection *mhd, char *text)
+{
+  (void) opaque;
+  (void) mhd;
+  return strlen (text);
+}
+
 int
 http_create (struct housekeeper *hk, const struct stats_devices *devices,
              int fd, bool read_only, struct http **out)
@@ -406,10 +472,11 @@ http_create (struct housekeeper *hk, const struct stats_devices *devices,
   http->read_only = read_only;
   http->daemon = MHD_start_daemon (
     MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, http,
-    MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
-    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) CONNECTION_BYTES,
-    MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
-    MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_END);
+    MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+    max_connections (), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+    (size_t) CONNECTION_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
+    MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
+    MHD_OPTION_UNESCAPE_CALLBACK, no_unescape, NULL, MHD_OPTION_END);
   if (http->daemon == NULL) {
     free (http);
     return -EIO;

@@ -128,13 +128,10 @@ reset_write (const struct stats_device *device, const char *text, char *why,
     snprintf (why, why_size, "reset takes 1, which forgets every page");
     return -EINVAL;
   }
-  if (device->nr_clients > 0) {
-    snprintf (why, why_size,
-              "the device is in use: %u connections have it open",
-              device->nr_clients);
+  if (device->nr_clients > 0 || device->reset (device->opaque) < 0) {
+    snprintf (why, why_size, "the device is in use: a client has it open");
     return -EBUSY;
   }
-  store_reset (device->store);
   return 0;
 }
 

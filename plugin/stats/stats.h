@@ -17,6 +17,9 @@ struct stats_device {
   const char *comp_algorithm;
   int level;
   unsigned nr_clients; /* that have the device itself open */
+  /* Reset it, so that no client can come in the middle; 0, or -EBUSY. */
+  int (*reset) (void *opaque);
+  void *opaque;
 };
 
 /* The devices there are: they may become more, but none goes. */
@@ -59,6 +62,12 @@ char *stats_debug_stat (const struct stats_device *device);
 char *stats_classes (const struct stats_device *device);
 /* A line for each stored page. */
 char *stats_block_state (const struct stats_device *device);
+/* Rows of it from page *page on, as many as there is room for in buf, and move
+ * on *page.  Returns bytes; 0 at the end.
+ */
+#define BLOCK_STATE_ROW_BYTES 40
+size_t stats_block_state_part (struct store *store, uint64_t *page, char *buf,
+                               size_t size);
 /* All figures, an object for each group of the table. */
 char *stats_json (const struct stats_device *device);
 

@@ -92,12 +92,46 @@ stats_block_state (const struct stats_device *device)
 
   if (fp == NULL)
     return NULL;
-  store_for_each_page (device->store, block_state_row, fp);
+  store_for_each_page (device->store, 0, block_state_row, fp);
   if (fclose (fp) != 0) {
     free (text);
     return NULL;
   }
   return text;
+}
+
+struct part {
+  FILE *fp;
+  size_t room;
+  uint64_t next;
+};
+
+static bool
+part_row (void *opaque, uint64_t page, unsigned flags)
+{
+  struct part *part = opaque;
+
+  part->next = page;
+  if (part->room < BLOCK_STATE_ROW_BYTES)
+    return false;
+  part->room -= BLOCK_STATE_ROW_BYTES;
+  part->next = page + 1;
+  return block_state_row (part->fp, page, flags);
+}
+
+size_t
+stats_block_state_part (struct store *store, uint64_t *page, char *buf,
+                        size_t size)
+{
+  struct part part = {fmemopen (buf, size, "w"), size, *page};
+
+  if (part.fp == NULL)
+    return 0;
+  setvbuf (part.fp, NULL, _IONBF, 0);
+  store_for_each_page (store, *page, part_row, &part);
+  fclose (part.fp);
+  *page = part.next;
+  return (size - part.room);
 }
 
 static void

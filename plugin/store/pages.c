@@ -46,19 +46,19 @@ store_mark_idle (struct store *store)
 }
 
 void
-store_for_each_page (struct store *store,
+store_for_each_page (struct store *store, uint64_t first,
                      bool (*fn) (void *opaque, uint64_t page, unsigned flags),
                      void *opaque)
 {
   uint64_t words[SLOTS_PER_TABLE_PAGE];
   uint64_t end = store->nr_table_pages, t, i;
 
-  for (t = table_next_present (store, 0, end); t < end;
+  for (t = table_next_present (store, table_page_of (first), end); t < end;
        t = table_next_present (store, t + 1, end)) {
     if (!table_page_copy (store, t, false, words))
       continue;
     for (i = 0; i < SLOTS_PER_TABLE_PAGE; ++i)
-      if (words[i] != 0 &&
+      if (words[i] != 0 && t * SLOTS_PER_TABLE_PAGE + i >= first &&
           !fn (opaque, t * SLOTS_PER_TABLE_PAGE + i, page_flags (words[i])))
         return;
   }

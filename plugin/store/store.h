@@ -104,10 +104,10 @@ void store_reset (struct store *store);
 #define STORE_PAGE_HUGE 2u
 #define STORE_PAGE_IDLE 4u
 
-/* Call fn for each stored page, in order, until it returns false.  Nothing is
- * locked meanwhile.
+/* Call fn for each stored page from first on, in order, until it returns false.
+ * Nothing is locked meanwhile.
  */
-void store_for_each_page (struct store *store,
+void store_for_each_page (struct store *store, uint64_t first,
                           bool (*fn) (void *opaque, uint64_t page,
                                       unsigned flags),
                           void *opaque);

@@ -266,6 +266,13 @@ device_store (void *opaque, size_t i)
   return stores[i];
 }
 
+static int
+device_reset (void *store)
+{
+  store_reset (store);
+  return 0;
+}
+
 static struct stats_device
 device_get (void *opaque, size_t i)
 {
@@ -276,6 +283,8 @@ device_get (void *opaque, size_t i)
     .comp_algorithm = "lz4",
     .level = 1,
     .nr_clients = nr_clients[i],
+    .reset = device_reset,
+    .opaque = stores[i],
   };
 }
 
