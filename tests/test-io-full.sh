@@ -8,7 +8,7 @@ requires nbdcopy
 
 limit=$(pick 16777216 16777216 1048576)
 start_zspage "$(pick 192M 192M 48M)" mem_limit="$limit"
-./test-io --may-be-full "$uri" "${ZSPAGE_SEED:-$RANDOM}" "$(pick 1500 300 50)" \
+./test-io --may-be-full "$uri" "${ZSPAGE_SEED:-$RANDOM}" "$(pick 700 200 50)" \
     "$(pick 32M 32M 512K)"
 expect "mem_used_max" "$(mm_stat_field 5)" -le "$limit"
 expect "failed_writes" "$(node io_stat | awk '{ print $2 }')" -gt 0

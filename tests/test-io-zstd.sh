@@ -7,5 +7,5 @@
 
 start_zspage "$(pick 197128192 197128192 50327552)" comp_algorithm=zstd \
     algorithm_params=level=1 zspage_chain_size=16
-./test-io "$uri" "${ZSPAGE_SEED:-$RANDOM}" "$(pick 800 200 50)" \
+./test-io "$uri" "${ZSPAGE_SEED:-$RANDOM}" "$(pick 500 150 50)" \
     "$(pick 32M 32M 512K)"

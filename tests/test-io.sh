@@ -6,5 +6,5 @@
 . ./functions.sh
 
 start_zspage "$(pick 192M 192M 48M)"
-./test-io "$uri" "${ZSPAGE_SEED:-$RANDOM}" "$(pick 1500 400 50)" \
+./test-io "$uri" "${ZSPAGE_SEED:-$RANDOM}" "$(pick 1000 300 50)" \
     "$(pick 32M 32M 512K)"

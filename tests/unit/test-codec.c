@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "codec.h"
 #include "helpers.h"
@@ -31,21 +32,30 @@ default_pool (enum codec_id id)
   return pool_of (id, codec_levels (id).dflt, 1);
 }
 
-/* libzstd 1.5.4 looks for a magic number of 4 bytes wherever a frame could
- * start, also at the last byte of data that have none (ZSTD_f_zstd1_magicless,
- * ZSTD_decompressMultiFrame): it may read 3 bytes more than there are.
- */
-#define ZSTD_OVERREAD 3
+/* A place before which nothing is wrong and after which all reads fault. */
+static uint8_t *guarded_end;
 
-/* A copy of len bytes and no more, so that a read beyond them is found. */
-static uint8_t *
-exact_copy (enum codec_id id, const void *data, size_t len)
+static int
+setup (void **state)
 {
-  uint8_t *copy = calloc (1, len + (id == CODEC_ZSTD ? ZSTD_OVERREAD : 0));
+  uint8_t *p = mmap (NULL, 3 * ZSPAGE_PAGE_SIZE, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-  assert_non_null (copy);
-  memcpy (copy, data, len);
-  return copy;
+  if (p == MAP_FAILED ||
+      mprotect (p + 2 * ZSPAGE_PAGE_SIZE, ZSPAGE_PAGE_SIZE, PROT_NONE) == -1)
+    return -1;
+  guarded_end = p + 2 * ZSPAGE_PAGE_SIZE;
+  return test_setup (state);
+}
+
+/* Data as the last object of an arena has them: where a read beyond faults.
+ * Valid until the next call.
+ */
+static const uint8_t *
+guarded (const void *data, size_t len)
+{
+  memcpy (guarded_end - len, data, len);
+  return guarded_end - len;
 }
 
 static void
@@ -58,7 +68,7 @@ check_round_trip (struct codec_pool *pool, const uint8_t *page)
   size_t len = codec_compress (ctx, page, MAX_LEN, &out);
 
   if (len > 0) {
-    uint8_t *data = exact_copy (id, out, len);
+    const uint8_t *data = guarded (out, len);
 
     assert_in_range (len, 1, MAX_LEN);
     memset (back, 0xee, sizeof back);
@@ -67,7 +77,6 @@ check_round_trip (struct codec_pool *pool, const uint8_t *page)
                         len, back),
       0);
     assert_memory_equal (back, page, sizeof back);
-    free (data);
   }
   codec_put (ctx);
 }
@@ -203,7 +212,7 @@ decompressing_is_all_or_eio (struct codec_ctx *ctx, enum codec_id id,
     uint8_t page[ZSPAGE_PAGE_SIZE];
     uint8_t beyond[64];
   } to;
-  uint8_t *data = exact_copy (id, bytes, len);
+  const uint8_t *data = guarded (bytes, len);
   size_t i;
   int r;
 
@@ -212,7 +221,6 @@ decompressing_is_all_or_eio (struct codec_ctx *ctx, enum codec_id id,
   assert_true (r == 0 || r == -EIO);
   for (i = 0; i < sizeof to.beyond; ++i)
     assert_int_equal (to.beyond[i], 0x77);
-  free (data);
 }
 
 static void
@@ -256,6 +264,66 @@ hostile_data_do_no_harm (void **state)
     codec_put (ctx);
     codec_pool_destroy (pool);
   }
+}
+
+/* A few bytes after what is needed are an error, and nothing beyond them is
+ * looked at.
+ */
+static void
+what_follows_the_data_is_an_error (void **state)
+{
+  struct rng rng = rng_make (7);
+  uint8_t page[ZSPAGE_PAGE_SIZE], data[ZSPAGE_PAGE_SIZE];
+  const void *out;
+  size_t len, more;
+  int id;
+
+  (void) state;
+  for (id = 0; id < CODEC_COUNT; ++id) {
+    struct codec_pool *pool = default_pool (id);
+    struct codec_ctx *ctx = codec_get (pool);
+
+    page_make (PAGE_TEXT, &rng, page);
+    len = codec_compress (ctx, page, MAX_LEN, &out);
+    assert_true (len > 0);
+    memset (data, 0, sizeof data);
+    memcpy (data, out, len);
+    for (more = 1; more < 20; ++more)
+      assert_int_equal (codec_decompress (ctx, id, guarded (data, len + more),
+                                          len + more, page),
+                        -EIO);
+    /* Nor before they begin. */
+    for (more = 0; more < 8; ++more)
+      assert_int_equal (
+        codec_decompress (ctx, id, guarded (data, more), more, page), -EIO);
+    codec_put (ctx);
+    codec_pool_destroy (pool);
+  }
+}
+
+/* Half a page and half a page are not what a compressor makes of one. */
+static void
+two_frames_of_half_a_page_are_an_error (void **state)
+{
+  /* Frames of a block that repeats one byte 2048 times. */
+  static const uint8_t halves[] = {0, 0x10, 0x03, 0x40, 0, 'x',
+                                   0, 0x10, 0x03, 0x40, 0, 'x'};
+  static const uint8_t whole[] = {0, 0x10, 0x03, 0x80, 0, 'x'};
+  struct codec_pool *pool = default_pool (CODEC_ZSTD);
+  struct codec_ctx *ctx = codec_get (pool);
+  uint8_t page[ZSPAGE_PAGE_SIZE];
+
+  (void) state;
+  assert_int_equal (codec_decompress (ctx, CODEC_ZSTD,
+                                      guarded (whole, sizeof whole),
+                                      sizeof whole, page),
+                    0);
+  assert_int_equal (codec_decompress (ctx, CODEC_ZSTD,
+                                      guarded (halves, sizeof halves),
+                                      sizeof halves, page),
+                    -EIO);
+  codec_put (ctx);
+  codec_pool_destroy (pool);
 }
 
 static void
@@ -443,6 +511,8 @@ main (void)
     cmocka_unit_test (what_does_not_compress_returns_0),
     cmocka_unit_test (max_len_is_honoured),
     cmocka_unit_test (hostile_data_do_no_harm),
+    cmocka_unit_test (what_follows_the_data_is_an_error),
+    cmocka_unit_test (two_frames_of_half_a_page_are_an_error),
     cmocka_unit_test (a_context_survives_damaged_data),
     cmocka_unit_test (a_pool_of_one_codec_decompresses_the_others),
     cmocka_unit_test (same_filled_is_exact),
@@ -451,5 +521,5 @@ main (void)
     cmocka_unit_test (the_default_number_of_contexts_follows_the_processors),
   };
 
-  return cmocka_run_group_tests (tests, test_setup, NULL);
+  return cmocka_run_group_tests (tests, setup, NULL);
 }
