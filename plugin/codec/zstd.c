@@ -7,6 +7,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <stdint.h>
 
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
@@ -91,13 +92,30 @@ decompress_setup (void *mem, size_t bytes)
   return 0;
 }
 
+/* Step by step, since ZSTD_decompressDCtx takes what follows a frame for
+ * another one, and reads 4 bytes of it though there may be 1.
+ */
 static int
 decompress (void *mem, const void *data, size_t len, void *page)
 {
-  if (ZSTD_decompressDCtx (mem, page, ZSPAGE_PAGE_SIZE, data, len) !=
-      ZSPAGE_PAGE_SIZE)
+  const uint8_t *in = data;
+  uint8_t *out = page;
+  size_t room = ZSPAGE_PAGE_SIZE, need, n;
+
+  if (ZSTD_isError (ZSTD_decompressBegin (mem)))
     return -EIO;
-  return 0;
+  while ((need = ZSTD_nextSrcSizeToDecompress (mem)) > 0) {
+    if (need > len)
+      return -EIO;
+    n = ZSTD_decompressContinue (mem, out, room, in, need);
+    if (ZSTD_isError (n))
+      return -EIO;
+    in += need;
+    len -= need;
+    out += n;
+    room -= n;
+  }
+  return len == 0 && room == 0 ? 0 : -EIO;
 }
 
 const struct codec_ops codec_zstd = {
