@@ -51,6 +51,9 @@ void devices_names (char *buf, size_t size);
 /* What the statistics of a device are about. */
 struct stats_device device_stats (const struct device *device);
 
+/* total_mem_limit, and what is used of it. */
+struct zs_budget *devices_budget (void);
+
 /* Compact every device: for when the limit of all is reached.  Returns whether
  * that freed anything.
  */

@@ -224,6 +224,12 @@ device_stats (const struct device *device)
   };
 }
 
+struct zs_budget *
+devices_budget (void)
+{
+  return &budget;
+}
+
 bool
 devices_compact (void)
 {

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -238,6 +239,31 @@ may_log (_Atomic int64_t *quiet_until)
            memory_order_relaxed, memory_order_relaxed);
 }
 
+/* Which limit it is depends on the moment, so all that there are are said. */
+static void
+say_full (struct device *device)
+{
+  struct zs_budget *all = devices_budget ();
+  unsigned long long total = atomic_load (&all->limit) * ZSPAGE_PAGE_SIZE;
+  char limits[160] = "the system refuses memory, or its limit was just lifted";
+  struct store_stats s;
+  int n = 0;
+
+  store_stats (device->store, &s);
+  if (s.mem_limit)
+    n = snprintf (limits, sizeof limits, "mem_limit is %llu",
+                  (unsigned long long) s.mem_limit);
+  if (total)
+    snprintf (limits + n, sizeof limits - n,
+              "%stotal_mem_limit is %llu, of which %llu are in use",
+              n ? ", " : "", total,
+              (unsigned long long) atomic_load (&all->used) * ZSPAGE_PAGE_SIZE);
+  nbdkit_error ("device %s is full: %llu bytes of memory in use; %s; writes "
+                "fail until pages are freed",
+                device->config.name, (unsigned long long) s.mem_used_total,
+                limits);
+}
+
 /* Turn -errno of the store into nbdkit's way. */
 static int
 answer (struct device *device, int r, const char *what, uint64_t offset)
@@ -246,15 +272,8 @@ answer (struct device *device, int r, const char *what, uint64_t offset)
     return 0;
   errno = -r;
   if (r == -ENOSPC) {
-    if (may_log (&device->full_quiet_until)) {
-      struct store_stats s;
-
-      store_stats (device->store, &s);
-      nbdkit_error ("device %s is full: %llu bytes of memory in use, "
-                    "mem_limit %llu; writes fail until pages are freed",
-                    device->config.name, (unsigned long long) s.mem_used_total,
-                    (unsigned long long) s.mem_limit);
-    }
+    if (may_log (&device->full_quiet_until))
+      say_full (device);
   }
   else if (r != -EIO || may_log (&device->damage_quiet_until)) {
     errno = -r;

@@ -62,6 +62,21 @@ warn_near_limit (void *opaque, size_t i, unsigned percent)
                 (unsigned long long) s.mem_limit);
 }
 
+static void
+warn_near_total_limit (void *opaque, unsigned percent)
+{
+  struct zs_budget *all = devices_budget ();
+
+  (void) opaque;
+  nbdkit_error ("all devices: %u%% of total_mem_limit reached: %llu of %llu "
+                "bytes; at 100%% writes fail",
+                percent,
+                (unsigned long long) atomic_load (&all->used) *
+                  ZSPAGE_PAGE_SIZE,
+                (unsigned long long) atomic_load (&all->limit) *
+                  ZSPAGE_PAGE_SIZE);
+}
+
 int
 service_listen (const struct server_config *config)
 {
@@ -82,6 +97,9 @@ service_listen (const struct server_config *config)
       nbdkit_error ("stats=%s: cannot listen there: %m", config->stats[i]);
       return -1;
     }
+    if (!l->address.is_unix)
+      nbdkit_debug ("statistics are served on port %u",
+                    stats_address_port (l->fd));
     nr_listeners++;
   }
   return 0;
@@ -101,10 +119,12 @@ http_stop_all (void *opaque)
 int
 service_start (const struct server_config *config)
 {
-  static const struct housekeeper_devices for_housekeeper = {
+  const struct housekeeper_devices for_housekeeper = {
     .nr = all_devices_nr,
     .store = device_store,
+    .budget = devices_budget (),
     .warn = warn_near_limit,
+    .warn_all = warn_near_total_limit,
   };
   static const struct stats_devices for_stats = {
     .nr = all_devices_nr,
@@ -138,6 +158,9 @@ service_stop (void)
 {
   unsigned i;
 
+  /* While this server still listens, so that it is not another's socket. */
+  for (i = 0; i < nr_listeners; ++i)
+    stats_address_unlink (&listeners[i].address);
   housekeeper_stop (hk);
   housekeeper_destroy (hk);
   hk = NULL;
@@ -145,7 +168,6 @@ service_stop (void)
     http_destroy (listeners[i].http);
     if (listeners[i].fd >= 0)
       close (listeners[i].fd);
-    stats_address_unlink (&listeners[i].address);
   }
   nr_listeners = 0;
 }

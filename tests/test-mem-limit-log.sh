@@ -9,4 +9,4 @@ start_zspage 64M mem_limit=2M
     "fails ENOSPC each 4K write 32M 8M random:1"
 cat "$server_log"
 expect "lines of the log" "$(wc -l <"$server_log")" -eq 1
-grep -q "device default is full: [0-9]* bytes.*mem_limit 2097152" "$server_log"
+grep -q "device default is full: [0-9]* bytes.*mem_limit is 2097152" "$server_log"

@@ -8,17 +8,22 @@
 #include "zspage-page.h"
 
 void
-chore_init (struct chore *chore, struct store *store)
+chore_init (struct chore *chore, struct store *store,
+            struct zs_budget *budget)
 {
   memset (chore, 0, sizeof *chore);
   chore->store = store;
+  chore->budget = budget;
 }
 
 static void
 figures_get (const struct chore *chore, struct policy_figures *f)
 {
+  const struct zs_budget *all = chore->budget;
   struct store_stats s;
 
+  f->all_used = all ? atomic_load (&all->used) : 0;
+  f->all_limit = all ? atomic_load (&all->limit) : 0;
   store_stats (chore->store, &s);
   f->pages_stored = s.orig_data_size / ZSPAGE_PAGE_SIZE;
   f->pages_used = s.mem_used_total / ZSPAGE_PAGE_SIZE;

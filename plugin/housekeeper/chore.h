@@ -16,6 +16,7 @@
 
 struct chore {
   struct store *store;
+  struct zs_budget *budget;
   struct policy_state policy;
 
   bool trimming;
@@ -26,7 +27,9 @@ struct chore {
   size_t nr_order, next_order;
 };
 
-void chore_init (struct chore *chore, struct store *store);
+/* budget: of all devices together; NULL = none. */
+void chore_init (struct chore *chore, struct store *store,
+                 struct zs_budget *budget);
 
 /* An interval has passed: decide what to do.  Returns the percentage of the
  * limit to warn about, or 0.

@@ -33,6 +33,7 @@ struct housekeeper {
   uv_timer_t timer;
   uv_idle_t idle;
 
+  unsigned warned_all;   /* as policy_warning does */
   struct chore **chores; /* [nr_chores], one a device seen so far */
   size_t nr_chores, next_chore;
   struct request *requests;
@@ -71,7 +72,8 @@ chores_update (struct housekeeper *hk)
 
     if (chore == NULL)
       return;
-    chore_init (chore, hk->devices.store (hk->devices.opaque, hk->nr_chores));
+    chore_init (chore, hk->devices.store (hk->devices.opaque, hk->nr_chores),
+                hk->devices.budget);
     chores[hk->nr_chores++] = chore;
   }
 }
@@ -128,6 +130,13 @@ on_timer (uv_timer_t *handle)
     if (warning)
       hk->devices.warn (hk->devices.opaque, i, warning);
     due = due || chore_is_due (hk->chores[i]);
+  }
+  if (hk->devices.budget) {
+    warning = policy_warning (&hk->warned_all,
+                              atomic_load (&hk->devices.budget->used),
+                              atomic_load (&hk->devices.budget->limit));
+    if (warning)
+      hk->devices.warn_all (hk->devices.opaque, warning);
   }
   if (due)
     uv_idle_start (&hk->idle, on_idle);

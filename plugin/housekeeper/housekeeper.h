@@ -27,8 +27,11 @@ struct housekeeper_devices {
   void *opaque;
   size_t (*nr) (void *opaque);
   struct store *(*store) (void *opaque, size_t i);
+  struct zs_budget *budget; /* of all together; NULL = none */
   /* Device i uses percent of its limit: to be said, once. */
   void (*warn) (void *opaque, size_t i, unsigned percent);
+  /* All together use percent of the budget. */
+  void (*warn_all) (void *opaque, unsigned percent);
 };
 
 /* interval_ms: between two looks at each device; 0: none.  -ENOMEM, or -errno

@@ -20,23 +20,29 @@ static const unsigned warn_levels[] = {99, 95, 90};
 #define WARN_AGAIN 85
 
 static unsigned
-percent_of_limit (const struct policy_figures *f)
+percent_of (uint64_t used, uint64_t limit)
 {
-  if (f->pages_limit == 0)
-    return 0;
-  return f->pages_used * 100 / f->pages_limit;
+  return limit ? used * 100 / limit : 0;
 }
 
-static unsigned
-warning (struct policy_state *state, const struct policy_figures *f)
+/* Whether one of the limits that bind a device is near. */
+static bool
+is_near (const struct policy_figures *f)
 {
-  unsigned percent = percent_of_limit (f), i;
+  return percent_of (f->pages_used, f->pages_limit) >= POLICY_NEAR_LIMIT ||
+         percent_of (f->all_used, f->all_limit) >= POLICY_NEAR_LIMIT;
+}
+
+unsigned
+policy_warning (unsigned *warned, uint64_t used, uint64_t limit)
+{
+  unsigned percent = percent_of (used, limit), i;
 
   if (percent < WARN_AGAIN)
-    state->warned = 0;
+    *warned = 0;
   for (i = 0; i < sizeof warn_levels / sizeof warn_levels[0]; ++i) {
-    if (percent >= warn_levels[i] && state->warned < warn_levels[i]) {
-      state->warned = warn_levels[i];
+    if (percent >= warn_levels[i] && *warned < warn_levels[i]) {
+      *warned = warn_levels[i];
       return warn_levels[i];
     }
   }
@@ -57,12 +63,12 @@ policy_tick (struct policy_state *state, const struct policy_figures *f)
 
   state->has_last = true;
   state->last_stored = f->pages_stored;
-  d.warning = warning (state, f);
+  d.warning = policy_warning (&state->warned, f->pages_used, f->pages_limit);
   d.trim_stock = !burst && f->pages_stock > 0;
 
   if (f->pages_freeable == 0)
     d.reason = POLICY_NOTHING_FREEABLE;
-  else if (percent_of_limit (f) >= POLICY_NEAR_LIMIT) {
+  else if (is_near (f)) {
     d.reason = POLICY_NEAR;
     d.compact = true;
   }
@@ -80,8 +86,7 @@ policy_go_on (const struct policy_figures *f, uint64_t stored_at_start)
 {
   if (f->pages_freeable == 0)
     return false;
-  return percent_of_limit (f) >= POLICY_NEAR_LIMIT ||
-         !is_burst (f, stored_at_start);
+  return is_near (f) || !is_burst (f, stored_at_start);
 }
 
 static int

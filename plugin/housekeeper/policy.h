@@ -17,6 +17,8 @@ struct policy_figures {
   uint64_t pages_stored;   /* of the device, uncompressed */
   uint64_t pages_used;     /* of memory, by zspages */
   uint64_t pages_limit;    /* 0 = none */
+  uint64_t all_used;       /* as pages_used, by all devices together */
+  uint64_t all_limit;      /* of that; 0 = none */
   uint64_t pages_freeable; /* by compaction */
   uint64_t pages_stock;    /* populated, unused, beyond what is kept at rest */
 };
@@ -51,6 +53,11 @@ struct policy_decision policy_tick (struct policy_state *state,
  */
 bool policy_go_on (const struct policy_figures *figures,
                    uint64_t stored_at_start);
+
+/* What part of a limit, in percent, is to be warned about now; 0 = none.  Each
+ * level is said once, in *warned, until use has fallen well below all of them.
+ */
+unsigned policy_warning (unsigned *warned, uint64_t used, uint64_t limit);
 
 /* A size class as compaction sees it. */
 struct policy_class {

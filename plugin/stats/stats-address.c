@@ -133,6 +133,23 @@ stats_address_listen (const struct stats_address *a, unsigned mode)
   return fd;
 }
 
+unsigned
+stats_address_port (int fd)
+{
+  struct stats_address a = {.len = sizeof a.in6};
+
+  if (getsockname (fd, &a.sa, &a.len) == -1)
+    return 0;
+  switch (a.sa.sa_family) {
+  case AF_INET:
+    return ntohs (a.in.sin_port);
+  case AF_INET6:
+    return ntohs (a.in6.sin6_port);
+  default:
+    return 0;
+  }
+}
+
 void
 stats_address_unlink (const struct stats_address *a)
 {

@@ -32,6 +32,9 @@ int stats_address_parse (const char *text, struct stats_address *address,
  */
 int stats_address_listen (const struct stats_address *address, unsigned mode);
 
+/* The TCP port that a socket has got; 0 if it has none. */
+unsigned stats_address_port (int fd);
+
 /* Remove a unix socket. */
 void stats_address_unlink (const struct stats_address *address);
 

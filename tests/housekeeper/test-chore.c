@@ -31,7 +31,7 @@ device_init (struct device *d, uint64_t limit_pages)
                                                    .limit_pages = limit_pages});
   d->store = d->f.store;
   d->rng = rng_make (1);
-  chore_init (&d->chore, d->store);
+  chore_init (&d->chore, d->store, NULL);
 }
 
 /* Fill pages [0, n) and trim two of three of them, at random: much to free. */

@@ -107,6 +107,25 @@ each_moment_has_its_decision (void **state)
   }
 }
 
+/* A limit that all devices share is as near as one's own. */
+static void
+the_limit_of_all_ends_waiting_too (void **state)
+{
+  struct policy_figures f = {.pages_stored = 9000,
+                             .pages_freeable = 1,
+                             .pages_used = 60,
+                             .pages_limit = 1000,
+                             .all_used = 899,
+                             .all_limit = 1000};
+  struct policy_state ps = {0};
+
+  (void) state;
+  assert_int_equal (policy_tick (&ps, &f).reason, POLICY_BURST);
+  f.pages_stored += BURST;
+  f.all_used++;
+  assert_int_equal (policy_tick (&ps, &f).reason, POLICY_NEAR);
+}
+
 /* Going on is asked between two slices, of a run that began at 5000 pages. */
 static void
 a_run_goes_on_while_it_makes_sense (void **state)
@@ -129,6 +148,11 @@ a_run_goes_on_while_it_makes_sense (void **state)
       .pages_freeable = 1,
       .pages_used = 90,
       .pages_limit = 100},
+     true},
+    {{.pages_stored = 9000,
+      .pages_freeable = 1,
+      .all_used = 90,
+      .all_limit = 100},
      true},
     {{.pages_stored = 9000,
       .pages_freeable = 0,
@@ -297,6 +321,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (each_moment_has_its_decision),
+    cmocka_unit_test (the_limit_of_all_ends_waiting_too),
     cmocka_unit_test (a_run_goes_on_while_it_makes_sense),
     cmocka_unit_test (each_level_is_said_once_on_the_way_up),
     cmocka_unit_test (a_jump_says_only_the_highest_level),
