@@ -62,7 +62,10 @@ struct zspage {
    * all else under chunk_lock; either looks at it, so it is atomic.
    */
   _Atomic uint8_t state;
-  uint64_t free[]; /* 1 = free; class.lock; none for huge */
+  /* 1 = free; none for huge.  Changed under class.lock; whether the object of
+   * somebody who keeps it from moving is free is looked at without.
+   */
+  _Atomic uint64_t free[];
 };
 static_assert (sizeof (struct zspage) == 16, "descriptors are counted");
 
@@ -180,6 +183,18 @@ zs_first_ref (const struct zspage *z)
   return (zs_ref) z->page * (ZSPAGE_PAGE_SIZE / ZSPAGE_OBJECT_ALIGN);
 }
 
+static inline uint64_t
+zspage_free_bits (const struct zspage *z, unsigned word)
+{
+  return atomic_load_explicit (&z->free[word], memory_order_relaxed);
+}
+
+static inline bool
+zspage_object_is_free (const struct zspage *z, unsigned index)
+{
+  return zspage_free_bits (z, index / 64) >> index % 64 & 1;
+}
+
 static inline uint8_t *
 zs_address (const struct zs_pool *pool, zs_ref ref)
 {
@@ -235,6 +250,9 @@ void supply_init (struct zs_pool *pool);
  * budget's: -EDQUOT.
  */
 int zs_charge (struct zs_pool *pool, size_t pages);
+/* Before freeable_pages falls for the same zspage, so that whoever sees nothing
+ * freeable, and tries again, sees what compaction freed.
+ */
 void zs_uncharge (struct zs_pool *pool, size_t pages);
 
 /* Lock every class, then the chunks; and back. */

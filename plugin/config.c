@@ -285,10 +285,19 @@ parse_total_mem_limit (struct server_config *c, const char *key,
 static int
 parse_swap (struct server_config *c, const char *key, const char *value)
 {
-  if (swap_mode_parse (value, &c->swap) == 0)
+  int b;
+
+  if (strcmp (value, "require") == 0) {
+    c->swap = SWAP_REQUIRE;
     return 0;
-  nbdkit_error ("%s=%s: must be true, false or require", key, value);
-  return -1;
+  }
+  b = nbdkit_parse_bool (value);
+  if (b == -1) {
+    nbdkit_error ("%s=%s: must be true, false or require", key, value);
+    return -1;
+  }
+  c->swap = b ? SWAP_TRUE : SWAP_NO;
+  return 0;
 }
 
 static int

@@ -12,11 +12,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "chore.h"
 #include "housekeeper.h"
 
 struct request {
   size_t device;
+  enum chore_job job;
   void (*done) (void *opaque);
   void *opaque;
   struct request *next;
@@ -78,7 +78,7 @@ chores_update (struct housekeeper *hk)
   }
 }
 
-/* Tell those who asked for a compaction that is done now. */
+/* Tell those whose jobs are done now. */
 static void
 requests_answer (struct housekeeper *hk)
 {
@@ -87,7 +87,8 @@ requests_answer (struct housekeeper *hk)
   while (*at) {
     struct request *r = *at;
 
-    if (r->device < hk->nr_chores && hk->chores[r->device]->compacting) {
+    if (r->device < hk->nr_chores &&
+        chore_is_at (hk->chores[r->device], r->job)) {
       at = &r->next;
       continue;
     }
@@ -247,8 +248,8 @@ housekeeper_stop (struct housekeeper *hk)
 }
 
 int
-housekeeper_compact (struct housekeeper *hk, size_t i,
-                     void (*done) (void *opaque), void *opaque)
+housekeeper_do (struct housekeeper *hk, size_t i, enum chore_job job,
+                void (*done) (void *opaque), void *opaque)
 {
   struct request *r = malloc (sizeof *r);
 
@@ -256,9 +257,12 @@ housekeeper_compact (struct housekeeper *hk, size_t i,
     return -ENOMEM;
   chores_update (hk);
   if (i < hk->nr_chores)
-    chore_compact_all (hk->chores[i]);
-  *r = (struct request){
-    .device = i, .done = done, .opaque = opaque, .next = hk->requests};
+    chore_begin (hk->chores[i], job);
+  *r = (struct request){.device = i,
+                        .job = job,
+                        .done = done,
+                        .opaque = opaque,
+                        .next = hk->requests};
   hk->requests = r;
   uv_idle_start (&hk->idle, on_idle);
   return 0;

@@ -436,12 +436,36 @@ writes_and_trims_survive_a_slot_that_refers_to_nothing (void **state)
   }
 }
 
+/* A slot that still has the word of an object that is freed. */
+static void
+a_freed_object_is_eio (void **state)
+{
+  static const enum page_kind kinds[] = {PAGE_TEXT, PAGE_FILL64, PAGE_RANDOM};
+  size_t k;
+
+  (void) state;
+  for (k = 0; k < NELEM (kinds); ++k) {
+    struct damage_fixture d;
+    uint64_t word;
+
+    init (&d, CODEC_LZ4, kinds[k]);
+    word = get_word (&d);
+    trim_pages (d.f.store, VICTIM, 1);
+    set_word (&d, word);
+    assert_eio (&d);
+    trim_pages (d.f.store, VICTIM, 1);
+    assert_others_are_intact (&d, kinds[k]);
+    fini (&d);
+  }
+}
+
 int
 main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (another_owner_in_the_header_is_eio),
     cmocka_unit_test (a_slot_that_refers_to_another_object_is_eio),
+    cmocka_unit_test (a_freed_object_is_eio),
     cmocka_unit_test (impossible_words_are_eio),
     cmocka_unit_test (flipped_bits_are_never_worse_than_eio),
     cmocka_unit_test (random_words_do_no_harm_to_reads),
