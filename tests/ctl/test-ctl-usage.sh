@@ -40,7 +40,7 @@ expect_failure 2 'list: takes no --yes' --yes
 expect_failure 2 'get: takes no --json' get default mm_stat --json
 expect_failure 2 'watch: takes no --json' watch --json
 expect_failure 2 'estimate: takes no --socket' estimate -s x --file y
-expect_failure 2 'either --pid or --file' estimate
-expect_failure 2 'either --pid or --file' estimate --pid 1 --file x
+expect_failure 2 '--pid or --file is needed' estimate
+expect_failure 2 '--pid or --file, not both' estimate --pid 1 --file x
 expect_failure 2 '--pid=0: the number of a process' estimate --pid 0
 expect_failure 2 '--max-pages=x: a number' estimate --file x --max-pages x
