@@ -132,5 +132,9 @@ access_detach (struct device *device)
 {
   pthread_mutex_lock (&device->clients_lock);
   device->nr_clients--;
+  /* Not when somebody just looked: the owner may be on the way back. */
+  if (device->nr_clients == 0 && device->config.reset_on_disconnect &&
+      atomic_exchange (&device->is_written, false))
+    store_reset (device->store);
   pthread_mutex_unlock (&device->clients_lock);
 }

@@ -41,6 +41,9 @@ const char zspage_config_help[] =
   "                       Who may connect by a unix socket; may be repeated\n"
   "                       (default: everybody).\n"
   "exclusive=true         Refuse a second client (default: false).\n"
+  "reset_on_disconnect=true\n"
+  "                       Forget all pages when the last client goes\n"
+  "                       (default: false).\n"
   "device=<NAME>          Another device, the export of that name.  What is\n"
   "                       above, after it, is this device's; before the\n"
   "                       first, it is the default of all.\n"
@@ -53,7 +56,9 @@ const char zspage_config_help[] =
   "stats_mode=<MODE>      Mode of that unix socket (default: 0600).\n"
   "total_mem_limit=<SIZE> As mem_limit, of all devices together.\n"
   "on_demand=true         Make a device when its name is first asked for.\n"
-  "max_devices=<N>        Most devices on demand (default: 64).";
+  "max_devices=<N>        Most devices on demand (default: 64).\n"
+  "swap=true|require      Lock memory, so that this machine may swap to it;\n"
+  "                       require: or fail (default: false).";
 
 static int
 parse_size (const char *key, const char *value, uint64_t *size)
@@ -148,6 +153,13 @@ static int
 parse_exclusive (struct device_config *c, const char *key, const char *value)
 {
   return parse_bool (key, value, &c->exclusive);
+}
+
+static int
+parse_reset_on_disconnect (struct device_config *c, const char *key,
+                           const char *value)
+{
+  return parse_bool (key, value, &c->reset_on_disconnect);
 }
 
 /* A number, from 0 up, that is an id. */
@@ -271,6 +283,15 @@ parse_total_mem_limit (struct server_config *c, const char *key,
 }
 
 static int
+parse_swap (struct server_config *c, const char *key, const char *value)
+{
+  if (swap_mode_parse (value, &c->swap) == 0)
+    return 0;
+  nbdkit_error ("%s=%s: must be true, false or require", key, value);
+  return -1;
+}
+
+static int
 parse_on_demand (struct server_config *c, const char *key, const char *value)
 {
   return parse_bool (key, value, &c->on_demand);
@@ -343,12 +364,14 @@ static const struct {
   {"exclusive", .device = parse_exclusive},
   {"allow_uid", .device = parse_allow_uid},
   {"allow_gid", .device = parse_allow_gid},
+  {"reset_on_disconnect", .device = parse_reset_on_disconnect},
   {"compact_interval", .server = parse_compact_interval},
   {"stats", .server = parse_stats},
   {"stats_mode", .server = parse_stats_mode},
   {"total_mem_limit", .server = parse_total_mem_limit},
   {"on_demand", .server = parse_on_demand},
   {"max_devices", .server = parse_max_devices},
+  {"swap", .server = parse_swap},
 };
 
 #define NR_OPTIONS (sizeof options / sizeof options[0])

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct device {
   /* Guards who is attached; see access.h. */
   pthread_mutex_t clients_lock;
   _Atomic unsigned nr_clients; /* changed with the lock held */
+  _Atomic bool is_written;     /* since the last client went */
   char peer[128];              /* who they are, if the device is exclusive */
 
   /* Seconds of CLOCK_MONOTONIC before which no more is logged. */

@@ -14,7 +14,8 @@
 #include "device.h"
 
 /* Single pages kept, in each device, for when the kernel refuses memory. */
-#define RESERVE_PAGES 16
+#define RESERVE_PAGES      16
+#define RESERVE_PAGES_SWAP 512
 
 /* Slots [0, nr_devices) are set before nr_devices says so, and stay. */
 static struct device *devices[MAX_DEVICES];
@@ -26,6 +27,7 @@ static struct codec_pool *codecs[MAX_DEVICES];
 static size_t nr_codecs;
 
 static struct zs_budget budget;
+static struct headroom *headroom;
 
 /* The codec pool for this codec and level: one for all who want the same. */
 static int
@@ -72,9 +74,10 @@ device_make (const struct device_config *config)
       .disksize = config->disksize,
       .mem_limit = config->mem_limit,
       .chain_size = config->chain_size,
-      .reserve_pages = RESERVE_PAGES,
+      .reserve_pages = server_config.swap ? RESERVE_PAGES_SWAP : RESERVE_PAGES,
       .codec = d->codec,
       .budget = &budget,
+      .headroom = headroom,
       .room_elsewhere = room_elsewhere,
     };
     r = store_create (&sc, &d->store);
@@ -98,8 +101,12 @@ devices_create (const struct server_config *config)
 {
   uint64_t limit = config->total_mem_limit;
   size_t i;
-  int r = 0;
+  int r = headroom_create ("", &headroom);
 
+  if (r < 0) {
+    nbdkit_error ("out of memory");
+    return -1;
+  }
   atomic_store (&budget.limit,
                 limit / ZSPAGE_PAGE_SIZE + (limit % ZSPAGE_PAGE_SIZE != 0));
   pthread_mutex_lock (&make_lock);
@@ -125,6 +132,8 @@ devices_destroy (void)
   for (i = 0; i < nr_codecs; ++i)
     codec_pool_destroy (codecs[i]);
   nr_codecs = 0;
+  headroom_destroy (headroom);
+  headroom = NULL;
 }
 
 size_t

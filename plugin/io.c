@@ -307,6 +307,8 @@ zspage_pwrite (void *handle, const void *buf, uint32_t count, uint64_t offset,
   struct handle *h = handle;
 
   (void) flags;
+  if (!atomic_load_explicit (&h->device->is_written, memory_order_relaxed))
+    atomic_store (&h->device->is_written, true);
   return answer (h->device, store_write (h->device->store, buf, count, offset),
                  "write", offset);
 }

@@ -15,6 +15,7 @@
 #include "algorithm-params.h"
 #include "codec.h"
 #include "export-name.h"
+#include "swap.h"
 
 /* Ids that one device's allow_uid, or allow_gid, may list. */
 #define MAX_ALLOWED 16
@@ -27,6 +28,7 @@ struct device_config {
   struct algorithm_params params;
   unsigned chain_size;
   bool exclusive;
+  bool reset_on_disconnect;
   /* Who may connect, by the credentials of a unix socket; all, if none. */
   uid_t allow_uid[MAX_ALLOWED];
   gid_t allow_gid[MAX_ALLOWED];
@@ -42,6 +44,7 @@ struct device_config {
 struct server_config {
   unsigned compact_interval_ms; /* 0: never */
   uint64_t total_mem_limit;     /* bytes; 0: none */
+  enum swap_mode swap;
   bool on_demand;
   unsigned max_devices;
   char *stats[MAX_STATS_SOCKETS]; /* unix:PATH or tcp:HOST:PORT */

@@ -17,7 +17,8 @@
 static int
 zspage_get_ready (void)
 {
-  if (devices_create (&server_config) == -1)
+  if (devices_create (&server_config) == -1 ||
+      swap_prepare (server_config.swap) == -1)
     return -1;
   return service_listen (&server_config);
 }
@@ -26,6 +27,8 @@ zspage_get_ready (void)
 static int
 zspage_after_fork (void)
 {
+  if (swap_lock (server_config.swap) == -1)
+    return -1;
   return service_start (&server_config);
 }
 

@@ -68,13 +68,11 @@ warn_near_total_limit (void *opaque, unsigned percent)
   struct zs_budget *all = devices_budget ();
 
   (void) opaque;
-  nbdkit_error ("all devices: %u%% of total_mem_limit reached: %llu of %llu "
-                "bytes; at 100%% writes fail",
-                percent,
-                (unsigned long long) atomic_load (&all->used) *
-                  ZSPAGE_PAGE_SIZE,
-                (unsigned long long) atomic_load (&all->limit) *
-                  ZSPAGE_PAGE_SIZE);
+  nbdkit_error (
+    "all devices: %u%% of total_mem_limit reached: %llu of %llu "
+    "bytes; at 100%% writes fail",
+    percent, (unsigned long long) atomic_load (&all->used) * ZSPAGE_PAGE_SIZE,
+    (unsigned long long) atomic_load (&all->limit) * ZSPAGE_PAGE_SIZE);
 }
 
 int

@@ -8,8 +8,7 @@
 #include "zspage-page.h"
 
 void
-chore_init (struct chore *chore, struct store *store,
-            struct zs_budget *budget)
+chore_init (struct chore *chore, struct store *store, struct zs_budget *budget)
 {
   memset (chore, 0, sizeof *chore);
   chore->store = store;

@@ -132,9 +132,9 @@ on_timer (uv_timer_t *handle)
     due = due || chore_is_due (hk->chores[i]);
   }
   if (hk->devices.budget) {
-    warning = policy_warning (&hk->warned_all,
-                              atomic_load (&hk->devices.budget->used),
-                              atomic_load (&hk->devices.budget->limit));
+    warning =
+      policy_warning (&hk->warned_all, atomic_load (&hk->devices.budget->used),
+                      atomic_load (&hk->devices.budget->limit));
     if (warning)
       hk->devices.warn_all (hk->devices.opaque, warning);
   }

@@ -23,13 +23,14 @@ const struct arena_ops arena_libc_ops = {
 
 int
 arena_create (struct arena *arena, const char *name, size_t bytes,
-              const struct arena_ops *ops)
+              const struct arena_ops *ops, struct headroom *headroom)
 {
   int err;
 
   if (sysconf (_SC_PAGESIZE) != ZSPAGE_PAGE_SIZE)
     return -ENOTSUP;
   arena->ops = ops;
+  arena->headroom = headroom;
   arena->bytes = bytes;
   arena->fd = memfd_create (name, MFD_CLOEXEC);
   if (arena->fd == -1)
@@ -70,6 +71,8 @@ arena_populate (struct arena *arena, void *addr, size_t len)
 {
   int r;
 
+  if (arena->headroom && !headroom_take (arena->headroom, len))
+    return -ENOMEM;
   do
     r = arena->ops->madvise (addr, len, MADV_POPULATE_WRITE);
   while (r == -1 && (errno == EINTR || errno == EAGAIN));

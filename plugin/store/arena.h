@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "headroom.h"
+
 /* The system calls, so that tests can make them fail.  As in libc. */
 struct arena_ops {
   int (*madvise) (void *addr, size_t len, int advice);
@@ -24,6 +26,7 @@ struct arena {
   uint8_t *base;
   size_t bytes; /* of address space */
   const struct arena_ops *ops;
+  struct headroom *headroom; /* asked before memory is taken; NULL = none */
 };
 
 /* Make a memfd of this size, all holes, and map it.  name appears in
@@ -31,11 +34,12 @@ struct arena {
  * the machine's pages are not 4096 bytes.  -errno of memfd_create, ftruncate.
  */
 int arena_create (struct arena *arena, const char *name, size_t bytes,
-                  const struct arena_ops *ops);
+                  const struct arena_ops *ops, struct headroom *headroom);
 void arena_destroy (struct arena *arena);
 
 /* Give memory to whole pages; in the arena, or private memory outside it.
- * Returns 0 or -ENOMEM.  Content that is there stays.
+ * Returns 0 or -ENOMEM: the kernel refused it, or would kill for it.  Content
+ * that is there stays.
  */
 int arena_populate (struct arena *arena, void *addr, size_t len);
 

@@ -12,9 +12,15 @@
  * its nature over time, so each chain length may come to hold as many chunks
  * as the whole device once took of it: the data may spread over the device
  * times the number of chain lengths, and once more for huge pages, and some
- * chunks for small devices.  Very large devices get what 40 bits reach.
+ * chunks for small devices.
+ *
+ * Mappings stay below 8 TiB where that is at least twice the device: Linux
+ * counts the locked pages of a mapping in an int (mlock_fixup), and whoever may
+ * lock without limit, but has no CAP_IPC_LOCK, could map no more memory.  The
+ * largest devices get what 40 bits reach.
  */
 #define DATA_SPARE (UINT64_C (64) << 20)
+#define DATA_MOST  (UINT64_C (15) << 39) /* 7.5 TiB */
 
 /* The most stock given back in one go: some milliseconds. */
 #define TRIM_STEP_PAGES 512u
@@ -28,6 +34,8 @@ layout_init (struct zspage_header *h, uint64_t disksize, unsigned chain_size)
       disksize > ZSPAGE_MAX_DISKSIZE)
     return -EINVAL;
   data_bytes = (chain_size + 1) * disksize + DATA_SPARE;
+  if (data_bytes > DATA_MOST)
+    data_bytes = disksize > DATA_MOST / 2 ? 2 * disksize : DATA_MOST;
   if (data_bytes > ZSPAGE_MAX_DATA)
     data_bytes = ZSPAGE_MAX_DATA;
   data_bytes = data_bytes / ZSPAGE_CHUNK_SIZE * ZSPAGE_CHUNK_SIZE;
@@ -155,7 +163,8 @@ store_create (const struct store_config *config, struct store **out)
   if (r < 0)
     goto err_free;
   r = arena_create (&store->arena, config->name, store->header.file_bytes,
-                    config->ops ? config->ops : &arena_libc_ops);
+                    config->ops ? config->ops : &arena_libc_ops,
+                    config->headroom);
   if (r < 0)
     goto err_free;
   store->codec = config->codec;

@@ -31,6 +31,7 @@ struct store_config {
    */
   bool (*room_elsewhere) (void *opaque);
   void *room_opaque;
+  struct headroom *headroom;   /* NULL = memory is what the kernel gives */
   const struct arena_ops *ops; /* NULL = libc's */
 };
 

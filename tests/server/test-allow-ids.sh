@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # allow_uid and allow_gid let in only those they list, by number or by name.
 
+# Where other users get to; TMPDIR may be in somebody's private directory.
+TMPDIR=/tmp
 # shellcheck source=SCRIPTDIR/server.sh
 . "${srcdir:-.}/server.sh"
 

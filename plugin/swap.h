@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Being safe to swap to.
+ *
+ * When the machine that runs the server swaps to it, or is so short of memory
+ * that the server's own would be written out, a server that waits for memory
+ * waits for itself.  So its memory is locked as it is touched, and its threads
+ * are marked as part of the I/O path (mlockall(2), PR_SET_IO_FLUSHER in
+ * prctl(2)).  nbdkit's own --swap locks before it forks, which a daemon loses,
+ * and locks memory that is never touched.
+ */
+#ifndef SWAP_H
+#define SWAP_H
+
+enum swap_mode {
+  SWAP_NO,
+  SWAP_TRUE,    /* what cannot be had is said */
+  SWAP_REQUIRE, /* what cannot be had is an error */
+};
+
+/* "true", "false", "require" and what nbdkit takes as such.  -EINVAL. */
+int swap_mode_parse (const char *value, enum swap_mode *mode);
+
+/* In .get_ready: make stacks small, mark the process, and find out whether its
+ * memory can be locked, while errors are still seen.  0, or -1 after
+ * nbdkit_error.
+ */
+int swap_prepare (enum swap_mode mode);
+
+/* In .after_fork, before threads are started: lock.  0, or -1 after
+ * nbdkit_error.
+ */
+int swap_lock (enum swap_mode mode);
+
+#endif /* SWAP_H */
