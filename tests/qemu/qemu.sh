@@ -29,30 +29,42 @@ guest_mib=192
 # --- Servers, of which there can be several.
 
 declare -A server_pids=()
+# Set where a server must not end with the test, nor by signals to its group.
+# Even without --exit-with-parent, nbdkit in the foreground may end with its
+# parent, so that is to be init.
+serve_apart=
 
 # Start nbdkit with the plugin of this build, on a unix socket or, with --tcp,
 # on a port of the loopback address.  Usage: serve NAME [--tcp] ARG...
 # Its files are $tmp/NAME.sock, NAME.stats and NAME.requests.
 serve ()
 {
-    local name=$1 listen=(-U "$tmp/$1.sock") filters=(--filter=log) pid i
+    local name=$1 listen=(-U "$tmp/$1.sock") run=("${nbdkit[@]}" -f) i
     shift
 
     if test "$1" = --tcp; then
         listen=(-i 127.0.0.1 -p 0)
         shift
     fi
+    if test -n "$serve_apart"; then
+        run=(setsid -f "${run[@]}")
+    else
+        run+=(--exit-with-parent)
+    fi
     rm -f "$tmp/$name.pid" "$tmp/$name.sock" "$tmp/$name.stats"
-    "${nbdkit[@]}" -f --exit-with-parent -P "$tmp/$name.pid" "${listen[@]}" \
-        "${filters[@]}" "$plugin" "stats=unix:$tmp/$name.stats" "$@" \
+    "${run[@]}" -P "$tmp/$name.pid" "${listen[@]}" --filter=log \
+        "$plugin" "stats=unix:$tmp/$name.stats" "$@" \
         "logfile=$tmp/$name.requests" logappend=true \
         </dev/null >>"$tmp/server-$name.log" 2>&1 &
-    pid=$!
-    server_pids[$name]=$pid
-    at_end_kill "$pid"
+    server_pids[$name]=$!
     for ((i = 0; i < ready_seconds * 50; i++)); do
-        test ! -s "$tmp/$name.pid" || return 0
-        kill -0 "$pid" 2>/dev/null || break
+        if test -s "$tmp/$name.pid"; then
+            server_pids[$name]=$(cat "$tmp/$name.pid")
+            at_end_kill "${server_pids[$name]}"
+            return 0
+        fi
+        test -n "$serve_apart" || kill -0 "${server_pids[$name]}" 2>/dev/null ||
+            break
         sleep 0.02
     done
     cat "$tmp/server-$name.log"
