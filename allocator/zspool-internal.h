@@ -50,10 +50,13 @@ enum zspage_state {
 
 /* A zspage's descriptor: 16 bytes, and a bit for each object it can have. */
 struct zspage {
-  desc_idx prev; /* in by_in_use (class.lock), or stock (chunk_lock) */
+  union {
+    desc_idx prev;     /* in by_in_use (class.lock), or stock (chunk_lock) */
+    uint16_t huge_tag; /* of the object of a huge zspage, while ACTIVE */
+  };
   union {
     desc_idx next;       /* likewise */
-    uint32_t huge_owner; /* of the object of a huge zspage, while ACTIVE */
+    uint32_t huge_owner; /* as huge_tag */
   };
   uint32_t page;       /* index of its first page in the data */
   uint16_t in_use;     /* objects; class.lock */

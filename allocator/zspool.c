@@ -379,6 +379,26 @@ zs_map (const struct zs_pool *pool, zs_ref ref)
          (is_huge (pool, ref) ? 0 : ZSPAGE_OBJECT_HEADER);
 }
 
+uint16_t
+zs_tag (const struct zs_pool *pool, zs_ref ref)
+{
+  uint16_t tag;
+
+  if (is_huge (pool, ref))
+    return zs_zspage_of (pool, ref)->huge_tag;
+  memcpy (&tag, zs_address (pool, ref) + ZSPAGE_OBJECT_TAG, sizeof tag);
+  return tag;
+}
+
+void
+zs_set_tag (struct zs_pool *pool, zs_ref ref, uint16_t tag)
+{
+  if (is_huge (pool, ref))
+    zs_zspage_of (pool, ref)->huge_tag = tag;
+  else
+    memcpy (zs_address (pool, ref) + ZSPAGE_OBJECT_TAG, &tag, sizeof tag);
+}
+
 size_t
 zs_capacity (const struct zs_pool *pool, zs_ref ref)
 {

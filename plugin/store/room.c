@@ -95,6 +95,7 @@ room_overwrite_locked (struct store *store, struct stripe *stripe, uint64_t idx,
   word = slot_make_object (kind, store->bounce, len);
   slot_publish_locked (store, stripe, idx, word);
   memcpy (zs_map (store->pool, ref), data, len);
+  zs_set_tag (store->pool, ref, codec_checksum (data, len));
   slot_repoint_locked (store, idx, slot_with_ref (word, ref));
   ranked_unlock (&store->bounce_lock);
   return 0;

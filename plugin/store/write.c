@@ -58,6 +58,7 @@ image_place (struct store *store, uint64_t idx, const struct image *image,
   if (r < 0)
     return r;
   memcpy (zs_map (store->pool, ref), image->data, image->len);
+  zs_set_tag (store->pool, ref, codec_checksum (image->data, image->len));
   *word = slot_make_object (image->kind, ref, image->len);
   return 0;
 }
