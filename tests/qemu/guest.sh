@@ -72,15 +72,17 @@ network ()
     ip link set eth0 up
 }
 
-# Attach /dev/nbd0 by the guest's own client.  Usage: nbd_attach HOST PORT NAME
+# Attach a device by the guest's own client.
+# Usage: nbd_attach DEVICE EXPORT HOST PORT|-unix SOCKET
 nbd_attach ()
 {
+    local dev="$1" export="$2"
+    shift 2
     # Or the kernel sends from its reserves of memory, and TCP is left with
     # none.
     echo 16384 >/proc/sys/vm/min_free_kbytes
-    nbd-client -N "$3" "$1" "$2" /dev/nbd0 -swap -timeout 30 -block-size 4096 \
-        -C 1
-    wait_for 10 awk '$1 == 0 { exit 1 }' /sys/block/nbd0/size
+    nbd-client -N "$export" "$@" "$dev" -swap -timeout 30 -block-size 4096 -C 1
+    wait_for 10 awk '$1 == 0 { exit 1 }' "/sys/block/${dev##*/}/size"
 }
 
 if [ "$$" -ne 1 ]; then

@@ -14,7 +14,7 @@ guest_add vm "$(command -v nbd-client)" /bin
 guest_boot vm $guest_mib \
     -netdev user,id=net,ipv6=off -device virtio-net-pci,netdev=net,romfile= <<END
 network 10.0.2.15/24
-nbd_attach 10.0.2.2 $(server_port swap) default
+nbd_attach /dev/nbd0 default 10.0.2.2 $(server_port swap)
 swap_on /dev/nbd0 -d
 reached ready
 hog $hog_mib 2 1
