@@ -5,6 +5,9 @@
 #include <config.h>
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -75,6 +78,25 @@ warn_near_total_limit (void *opaque, unsigned percent)
     (unsigned long long) atomic_load (&all->limit) * ZSPAGE_PAGE_SIZE);
 }
 
+/* nbdkit exits without a word to its plugins when it cannot listen itself. */
+static bool unlink_at_exit;
+
+static void
+at_exit (void)
+{
+  unsigned i;
+
+  for (i = 0; unlink_at_exit && i < nr_listeners; ++i)
+    stats_address_unlink (&listeners[i].address);
+}
+
+/* Of the processes of a fork one goes on, and will come to service_stop. */
+static void
+at_fork (void)
+{
+  unlink_at_exit = false;
+}
+
 int
 service_listen (const struct server_config *config)
 {
@@ -99,6 +121,11 @@ service_listen (const struct server_config *config)
       nbdkit_debug ("statistics are served on port %u",
                     stats_address_port (l->fd));
     nr_listeners++;
+  }
+  if (nr_listeners > 0) {
+    unlink_at_exit = true;
+    atexit (at_exit);
+    pthread_atfork (NULL, at_fork, at_fork);
   }
   return 0;
 }
@@ -129,8 +156,10 @@ service_start (const struct server_config *config)
     .get = device_stats_at,
   };
   unsigned i;
-  int r =
-    housekeeper_create (config->compact_interval_ms, &for_housekeeper, &hk);
+  int r;
+
+  unlink_at_exit = false;
+  r = housekeeper_create (config->compact_interval_ms, &for_housekeeper, &hk);
 
   if (r == 0)
     housekeeper_on_stop (hk, http_stop_all, NULL);
