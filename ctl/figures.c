@@ -44,6 +44,11 @@ const struct ctl_figure ctl_figures[] = {
   {"HUGE-PAGES", DATA, NONE, "mm_stat", "huge_pages",
    "pages of DATA that do not compress: a page of memory each"},
 
+  {"IDLE-PAGES", DATA, NONE, "memory", "idle_pages",
+   "pages of DATA not used since they were marked idle"},
+  {"IDLE-SECONDS", DATA, NONE, "memory", "idle_seconds",
+   "how long ago that was; 0 is never"},
+
   {"COMPR", MEMORY, BYTES, "mm_stat", "compr_data_size",
    "what DATA are after compression"},
   {"TOTAL", MEMORY, BYTES, "mm_stat", "mem_used_total",

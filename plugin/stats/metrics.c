@@ -56,6 +56,10 @@ const struct metric metrics[] = {
    "memory that compaction could free now", 0},
   {"objects_moved", "moved_objects", GROUP_MEMORY, UNIT_COUNT, 1,
    AT (objects_moved), "objects copied by compaction", 0},
+  {"idle_pages", "idle_pages", GROUP_MEMORY, UNIT_PAGES, 0, AT (idle_pages),
+   "pages not used since they were marked idle", 0},
+  {"idle_seconds", "idle_seconds", GROUP_MEMORY, UNIT_SECONDS, 0,
+   AT (idle_seconds), "how long ago that was; 0 is never", 0},
   {"total_mem_used", "total_mem_used_bytes", GROUP_MEMORY, UNIT_BYTES, 0,
    AT (total_mem_used), "mem_used_total of all devices together", 1},
   {"total_mem_limit", "total_mem_limit_bytes", GROUP_MEMORY, UNIT_BYTES, 0,
@@ -82,6 +86,7 @@ metric_unit_name (enum metric_unit unit)
   static const char *const names[] = {
     [UNIT_BYTES] = "bytes",
     [UNIT_PAGES] = "pages",
+    [UNIT_SECONDS] = "seconds",
     [UNIT_COUNT] = "count",
   };
 

@@ -14,6 +14,7 @@
 enum metric_unit {
   UNIT_BYTES,
   UNIT_PAGES, /* of 4096 bytes */
+  UNIT_SECONDS,
   UNIT_COUNT, /* of events */
 };
 

@@ -4,6 +4,8 @@
  */
 #include "store-internal.h"
 
+#include <time.h>
+
 static unsigned
 page_flags (uint64_t word)
 {
@@ -27,11 +29,30 @@ table_page_copy (struct store *store, uint64_t table_page, bool mark_idle,
   present = table_is_present (store, table_page);
   for (i = 0; present && i < SLOTS_PER_TABLE_PAGE; ++i) {
     words[i] = slot_get_locked (store, first + i);
-    if (mark_idle && words[i] != 0)
+    if (mark_idle && words[i] != 0 && !(words[i] & SLOT_MARK_IDLE)) {
       slot_repoint_locked (store, first + i, words[i] | SLOT_MARK_IDLE);
+      count_locked (&group[i % STRIPES_PER_GROUP].counters.idle_pages, 1);
+    }
   }
   group_unlock (group);
   return present;
+}
+
+static int64_t
+monotonic_seconds (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return now.tv_sec + 1; /* never 0 */
+}
+
+int64_t
+store_idle_seconds (const struct store *store)
+{
+  int64_t at = atomic_load_explicit (&store->marked_at, memory_order_relaxed);
+
+  return at ? monotonic_seconds () - at : 0;
 }
 
 bool
@@ -40,6 +61,8 @@ store_mark_idle_slice (struct store *store, uint64_t *at)
   uint64_t words[SLOTS_PER_TABLE_PAGE];
   uint64_t end = store->nr_table_pages;
 
+  if (*at == 0)
+    atomic_store (&store->marked_at, monotonic_seconds ());
   *at = table_next_present (store, *at, end);
   if (*at < end)
     table_page_copy (store, (*at)++, true, words);
@@ -80,6 +103,7 @@ counts_reset (struct store *store)
     ranked_unlock (&s->lock);
   }
   atomic_store (&store->notify_free, 0);
+  atomic_store (&store->marked_at, 0);
   zs_reset_counts (store->pool);
 }
 

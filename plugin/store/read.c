@@ -56,8 +56,10 @@ page_read_locked (struct store *store, struct stripe *stripe,
   }
   if (r < 0)
     count_locked (&stripe->counters.failed_reads, 1);
-  if (word & SLOT_MARK_IDLE)
+  if (word & SLOT_MARK_IDLE) {
     slot_repoint_locked (store, idx, word & ~SLOT_MARK_IDLE);
+    count_locked (&stripe->counters.idle_pages, -1);
+  }
   return r;
 }
 

@@ -125,6 +125,8 @@ account_locked (struct stripe_counters *c, uint64_t word, int sign)
     break;
   }
   count_locked (&c->pages, sign);
+  if (word & SLOT_MARK_IDLE)
+    count_locked (&c->idle_pages, sign);
 }
 
 uint64_t

@@ -43,6 +43,7 @@ struct stripe_counters {
   _Atomic int64_t same_pages, huge_pages;
   _Atomic int64_t compr_bytes; /* of objects that hold pages */
   _Atomic int64_t huge_pages_since;
+  _Atomic int64_t idle_pages;
   _Atomic int64_t failed_reads, failed_writes;
 };
 
@@ -87,6 +88,7 @@ struct store {
   void *room_opaque;
 
   _Atomic uint64_t notify_free;
+  _Atomic int64_t marked_at; /* s of CLOCK_MONOTONIC; 0: never */
   struct stripe *stripes; /* [NR_STRIPES] */
 };
 
@@ -208,6 +210,9 @@ range_is_valid (const struct store *store, uint64_t len, uint64_t offset)
 /* read.c: the content of a page whose slot is locked. */
 int page_read_locked (struct store *store, struct stripe *stripe,
                       struct codec_ctx *ctx, uint64_t idx, void *page);
+
+/* pages.c: how long ago pages were marked idle; 0 if never. */
+int64_t store_idle_seconds (const struct store *store);
 
 /* write.c: change part of a page.  data NULL means zeros. */
 int page_write_part (struct store *store, uint64_t idx, const void *data,

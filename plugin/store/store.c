@@ -311,7 +311,7 @@ counter (_Atomic int64_t *c)
 static void
 counters_sum (struct store *store, struct store_stats *s)
 {
-  int64_t pages = 0, compr = 0, same = 0, huge = 0;
+  int64_t pages = 0, compr = 0, same = 0, huge = 0, idle = 0;
   unsigned i;
 
   for (i = 0; i < NR_STRIPES; ++i) {
@@ -321,6 +321,7 @@ counters_sum (struct store *store, struct store_stats *s)
     compr += counter (&c->compr_bytes);
     same += counter (&c->same_pages);
     huge += counter (&c->huge_pages);
+    idle += counter (&c->idle_pages);
     s->huge_pages_since += counter (&c->huge_pages_since);
     s->failed_reads += counter (&c->failed_reads);
     s->failed_writes += counter (&c->failed_writes);
@@ -330,6 +331,7 @@ counters_sum (struct store *store, struct store_stats *s)
   s->compr_data_size = compr > 0 ? compr : 0;
   s->same_pages = same > 0 ? same : 0;
   s->huge_pages = huge > 0 ? huge : 0;
+  s->idle_pages = idle > 0 ? idle : 0;
 }
 
 void
@@ -348,6 +350,7 @@ store_stats (struct store *store, struct store_stats *s)
   s->freeable = (uint64_t) zs.freeable_pages * ZSPAGE_PAGE_SIZE;
   s->excess_stock = zs_excess_stock (store->pool) * ZSPAGE_PAGE_SIZE;
   s->objects_moved = zs.objects_moved;
+  s->idle_seconds = store_idle_seconds (store);
   s->notify_free =
     atomic_load_explicit (&store->notify_free, memory_order_relaxed);
 

@@ -140,6 +140,8 @@ struct store_stats {
   uint64_t freeable;     /* bytes that compaction could give back */
   uint64_t excess_stock; /* bytes of stock beyond what is kept at rest */
   uint64_t objects_moved;
+  uint64_t idle_pages;   /* not used since they were marked idle */
+  uint64_t idle_seconds; /* how long ago that was; 0 = never */
   uint64_t total_mem_used, total_mem_limit; /* of the budget; limit 0 = none */
 };
 /* Constant time but for the sum over a few hundred stripes.  Figures may be

@@ -22,7 +22,7 @@ awk '$2 == "HELP" { name = $3; $1 = $2 = $3 = ""; sub (/^ */, ""); help = $0 }
          family = name
          sub (/_total$/, "", family)
          n = split (family, words, "_")
-         unit = words[n] ~ /^(bytes|pages)$/ ? words[n] : "count"
+         unit = words[n] ~ /^(bytes|pages|seconds)$/ ? words[n] : "count"
          printf "(%s; %s %s): %s\n", unit, $4, name, help
      }' "$tmp/metrics" >"$tmp/meanings"
 expect "metrics and JSON members" "$(wc -l <"$tmp/meanings")" -eq \

@@ -20,15 +20,37 @@ expect "idle pages" "$(pages i)" = ""
 expect "same-filled pages" "$(pages '^.?s')" = "4 "
 expect "huge pages" "$(pages h)" = "2 "
 
+# The number of idle pages.  Usage: expect_idle NR
+expect_idle ()
+{
+    expect "figure of idle pages" "$(figure memory idle_pages)" -eq "$1"
+}
+
+expect_idle 0
+expect "seconds, if never marked" "$(figure memory idle_seconds)" -eq 0
 put /devices/default/idle all
 expect "idle pages" "$(pages i)" = "0 2 4 8192 "
+expect_idle 4
+put /devices/default/idle all
+expect_idle 4
 ../nbd-do "$uri" "read 0 4K text:1"
 expect "idle pages after a read" "$(pages i)" = "2 4 8192 "
+expect_idle 3
 ../nbd-do "$uri" "write 8K 4K random:2" "read 16K 4K 0x61"
 expect "idle pages after a write, and a read of a same-filled page" \
     "$(pages i)" = "8192 "
+expect_idle 1
 ../nbd-do "$uri" "write 32M 512 0x62"
 expect "idle pages after a write of a part" "$(pages i)" = ""
+expect_idle 0
+put /devices/default/idle all
+expect_idle 4
 ../nbd-do "$uri" "trim 0 64M"
+expect_idle 0
+sleep_until_idle ()
+{
+    test "$(figure memory idle_seconds)" -ge 1
+}
+wait_until 20 sleep_until_idle || die "no time passes"
 put /devices/default/idle all
 expect "pages" "$(pages .)" = ""
