@@ -58,10 +58,7 @@ stock_pages_add (struct zs_pool *pool, ptrdiff_t pages)
                              memory_order_relaxed);
 }
 
-/* Make [base, base + want) populated, given that [base, base + *ready) is.
- * Private memory that is touched without this would be killed for, not
- * refused, when there is none.
- */
+/* Make [base, base + want) populated, given that [base, base + *ready) is. */
 static int
 ensure_ready (struct zs_pool *pool, void *base, size_t *ready, size_t want,
               size_t step)
@@ -78,6 +75,21 @@ ensure_ready (struct zs_pool *pool, void *base, size_t *ready, size_t want,
     return r;
   *ready = target;
   return 0;
+}
+
+/* The same for private memory, which becomes writable as it is needed.  Touched
+ * without this it would be killed for, not refused, when there is none.
+ */
+static int
+ensure_private (struct zs_pool *pool, void *base, size_t *ready, size_t want,
+                size_t step)
+{
+  size_t target = zspage_align_up (want, step);
+
+  if (want > *ready && mprotect ((uint8_t *) base + *ready, target - *ready,
+                                 PROT_READ | PROT_WRITE) == -1)
+    return -ENOMEM;
+  return ensure_ready (pool, base, ready, want, step);
 }
 
 /* The holey list: chunks of a kind that have a hole. */
@@ -162,8 +174,8 @@ descs_get_locked (struct zs_pool *pool, struct zs_kind *kind, uint32_t c,
   else {
     if (pool->descs_used + units > pool->descs_bytes / 8)
       return -ENOBUFS;
-    r = ensure_ready (pool, pool->descs, &pool->descs_ready_bytes,
-                      (pool->descs_used + units) * 8, PRIVATE_STEP);
+    r = ensure_private (pool, pool->descs, &pool->descs_ready_bytes,
+                        (pool->descs_used + units) * 8, PRIVATE_STEP);
     if (r < 0)
       return r;
     *descs = pool->descs_used;
@@ -196,8 +208,8 @@ chunk_start_locked (struct zs_pool *pool, unsigned k)
     c = pool->next_chunk;
     if (c == pool->config.nr_chunks)
       return -ENOBUFS;
-    r = ensure_ready (pool, pool->chunks, &pool->chunks_ready_bytes,
-                      (c + 1) * sizeof *pool->chunks, ZSPAGE_PAGE_SIZE);
+    r = ensure_private (pool, pool->chunks, &pool->chunks_ready_bytes,
+                        (c + 1) * sizeof *pool->chunks, ZSPAGE_PAGE_SIZE);
     if (r < 0)
       return r;
     r = ensure_ready (pool, pool->config.records, &pool->records_ready_bytes,
@@ -318,16 +330,18 @@ data_release (struct zs_pool *pool, uint32_t page, size_t pages)
                                   pages * ZSPAGE_PAGE_SIZE);
 }
 
-/* Populate fresh zspages; the first is the caller's, the others are stock. */
+/* Populate up to so many fresh zspages; the first is the caller's, the others
+ * are stock.
+ */
 static int
-supply_grow (struct zs_pool *pool, unsigned k, struct zspage **z)
+grow_by (struct zs_pool *pool, unsigned k, unsigned want, struct zspage **z)
 {
   struct zs_kind *kind = &pool->kinds[k];
   size_t stride = zs_kind_stride (kind);
   int n, i, r;
 
   ranked_lock (&pool->chunk_lock);
-  n = holes_claim_locked (pool, k, batch_size (pool, kind), z);
+  n = holes_claim_locked (pool, k, want, z);
   ranked_unlock (&pool->chunk_lock);
   if (n < 0)
     return n;
@@ -349,6 +363,16 @@ supply_grow (struct zs_pool *pool, unsigned k, struct zspage **z)
   }
   ranked_unlock (&pool->chunk_lock);
   return r;
+}
+
+static int
+supply_grow (struct zs_pool *pool, unsigned k, struct zspage **z)
+{
+  unsigned want = batch_size (pool, &pool->kinds[k]);
+  int r = grow_by (pool, k, want, z);
+
+  /* Near the end of memory there may be enough for one. */
+  return r == -ENOMEM && want > 1 ? grow_by (pool, k, 1, z) : r;
 }
 
 int

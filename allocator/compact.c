@@ -58,7 +58,7 @@ drain_locked (struct zs_pool *pool, struct zs_class *class, struct zspage *src,
   for (i = 0; i < class->objs && src->in_use > 0; ++i) {
     zs_ref from = zs_first_ref (src) + i * (class->size / ZSPAGE_OBJECT_ALIGN);
 
-    if (src->free[i / 64] & UINT64_C (1) << i % 64)
+    if (zspage_object_is_free (src, i))
       continue;
     if (slice->moves == SLICE_MOVES)
       break;
@@ -86,6 +86,9 @@ compact_slice_locked (struct zs_pool *pool, struct zs_class *class,
     refused = drain_locked (pool, class, src, slice);
     if (src->in_use == 0) {
       class_link_locked (pool, class, src);
+      zs_uncharge (pool, class->pages);
+      atomic_fetch_add_explicit (&pool->pages_compacted, class->pages,
+                                 memory_order_relaxed);
       class_remove_locked (pool, class, src);
       src->next = slice->emptied;
       slice->emptied = zs_desc_idx (pool, src);
@@ -107,7 +110,6 @@ zs_compact_slice (struct zs_pool *pool, unsigned class_index, bool *more)
   struct zs_class *class = &pool->classes[class_index];
   struct slice slice = {0};
   desc_idx idx, next;
-  size_t pages;
 
   *more = false;
   if (class_index >= ZS_NR_SIZES || class->size == 0 || class->is_huge)
@@ -123,15 +125,11 @@ zs_compact_slice (struct zs_pool *pool, unsigned class_index, bool *more)
 
   for (idx = slice.emptied; idx; idx = next) {
     next = zs_desc (pool, idx)->next;
-    zs_uncharge (pool, class->pages);
     supply_put (pool, zs_desc (pool, idx));
   }
-  pages = (size_t) slice.nr_emptied * class->pages;
   atomic_fetch_add_explicit (&pool->objects_moved, slice.moves,
                              memory_order_relaxed);
-  atomic_fetch_add_explicit (&pool->pages_compacted, pages,
-                             memory_order_release);
-  return pages;
+  return (size_t) slice.nr_emptied * class->pages;
 }
 
 size_t
@@ -143,6 +141,24 @@ zs_compact_class (struct zs_pool *pool, unsigned class_index)
   do
     pages += zs_compact_slice (pool, class_index, &more);
   while (more);
+  return pages;
+}
+
+size_t
+zs_compact_some (struct zs_pool *pool, size_t want)
+{
+  size_t pages = 0;
+  unsigned i;
+  bool more;
+
+  /* Large objects first: fewest copies a page. */
+  for (i = ZS_NR_SIZES; i > 0 && pages < want; --i) {
+    if (zs_freeable_pages (pool) == 0)
+      break;
+    do
+      pages += zs_compact_slice (pool, i - 1, &more);
+    while (more && pages < want);
+  }
   return pages;
 }
 

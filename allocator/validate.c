@@ -50,7 +50,7 @@ check_active (struct zs_pool *pool, const struct zspage *z,
   MUST (class->kind == k);
   MUST (z->in_use >= 1 && z->in_use <= class->objs);
   for (i = 0; i < kind->words; ++i)
-    nr_free += __builtin_popcountll (z->free[i]);
+    nr_free += __builtin_popcountll (zspage_free_bits (z, i));
   if (!class->is_huge) {
     const struct zspage_chunk_record *record =
       &pool->config.records[z->page / ZSPAGE_CHUNK_PAGES];
@@ -221,7 +221,7 @@ zs_for_each_object (struct zs_pool *pool,
           fn (opaque, ref, z->huge_owner);
           continue;
         }
-        if (z->free[n / 64] & UINT64_C (1) << n % 64)
+        if (zspage_object_is_free (z, n))
           continue;
         memcpy (&owner, zs_address (pool, ref), sizeof owner);
         fn (opaque, ref, owner);

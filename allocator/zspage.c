@@ -88,7 +88,13 @@ freeable_changed (struct zs_pool *pool, struct zs_class *class, int zspages)
   class->freeable += zspages;
   atomic_fetch_add_explicit (&pool->freeable_pages,
                              (size_t) zspages * class->pages,
-                             memory_order_relaxed);
+                             memory_order_release);
+}
+
+static void
+free_bits_set (struct zspage *z, unsigned word, uint64_t bits)
+{
+  atomic_store_explicit (&z->free[word], bits, memory_order_relaxed);
 }
 
 void
@@ -108,7 +114,8 @@ class_add_locked (struct zs_pool *pool, struct zs_class *class,
     for (i = 0; i < nr_words; ++i) {
       unsigned left = class->objs > i * 64 ? class->objs - i * 64 : 0;
 
-      z->free[i] = left >= 64 ? UINT64_MAX : (UINT64_C (1) << left) - 1;
+      free_bits_set (z, i,
+                     left >= 64 ? UINT64_MAX : (UINT64_C (1) << left) - 1);
     }
     /* Recovery must know the class before any object can be published. */
     record_class = &pool->config.records[chunk]
@@ -146,10 +153,12 @@ zspage_take_locked (struct zs_pool *pool, struct zs_class *class,
 
   class_unlink_locked (pool, class, z);
   if (!class->is_huge) {
-    while (z->free[w] == 0)
+    uint64_t bits;
+
+    while ((bits = zspage_free_bits (z, w)) == 0)
       ++w;
-    index = w * 64 + __builtin_ctzll (z->free[w]);
-    z->free[w] &= z->free[w] - 1;
+    index = w * 64 + __builtin_ctzll (bits);
+    free_bits_set (z, w, bits & (bits - 1));
   }
   z->in_use++;
   class_link_locked (pool, class, z);
@@ -172,12 +181,13 @@ zspage_give_locked (struct zs_pool *pool, struct zs_class *class,
   class_unlink_locked (pool, class, z);
   if (!class->is_huge) {
     unsigned index = zspage_object_index (class, z, ref);
+    uint64_t bits = zspage_free_bits (z, index / 64);
     uint64_t bit = UINT64_C (1) << index % 64;
 
     assert (ref ==
             zs_first_ref (z) + index * (class->size / ZSPAGE_OBJECT_ALIGN));
-    assert ((z->free[index / 64] & bit) == 0);
-    z->free[index / 64] |= bit;
+    assert ((bits & bit) == 0);
+    free_bits_set (z, index / 64, bits | bit);
   }
   z->in_use--;
   class_link_locked (pool, class, z);

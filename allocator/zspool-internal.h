@@ -50,10 +50,13 @@ enum zspage_state {
 
 /* A zspage's descriptor: 16 bytes, and a bit for each object it can have. */
 struct zspage {
-  desc_idx prev; /* in by_in_use (class.lock), or stock (chunk_lock) */
+  union {
+    desc_idx prev;     /* in by_in_use (class.lock), or stock (chunk_lock) */
+    uint16_t huge_tag; /* of the object of a huge zspage, while ACTIVE */
+  };
   union {
     desc_idx next;       /* likewise */
-    uint32_t huge_owner; /* of the object of a huge zspage, while ACTIVE */
+    uint32_t huge_owner; /* as huge_tag */
   };
   uint32_t page;       /* index of its first page in the data */
   uint16_t in_use;     /* objects; class.lock */
@@ -62,7 +65,10 @@ struct zspage {
    * all else under chunk_lock; either looks at it, so it is atomic.
    */
   _Atomic uint8_t state;
-  uint64_t free[]; /* 1 = free; class.lock; none for huge */
+  /* 1 = free; none for huge.  Changed under class.lock; whether the object of
+   * somebody who keeps it from moving is free is looked at without.
+   */
+  _Atomic uint64_t free[];
 };
 static_assert (sizeof (struct zspage) == 16, "descriptors are counted");
 
@@ -180,6 +186,18 @@ zs_first_ref (const struct zspage *z)
   return (zs_ref) z->page * (ZSPAGE_PAGE_SIZE / ZSPAGE_OBJECT_ALIGN);
 }
 
+static inline uint64_t
+zspage_free_bits (const struct zspage *z, unsigned word)
+{
+  return atomic_load_explicit (&z->free[word], memory_order_relaxed);
+}
+
+static inline bool
+zspage_object_is_free (const struct zspage *z, unsigned index)
+{
+  return zspage_free_bits (z, index / 64) >> index % 64 & 1;
+}
+
 static inline uint8_t *
 zs_address (const struct zs_pool *pool, zs_ref ref)
 {
@@ -235,6 +253,9 @@ void supply_init (struct zs_pool *pool);
  * budget's: -EDQUOT.
  */
 int zs_charge (struct zs_pool *pool, size_t pages);
+/* Before freeable_pages falls for the same zspage, so that whoever sees nothing
+ * freeable, and tries again, sees what compaction freed.
+ */
 void zs_uncharge (struct zs_pool *pool, size_t pages);
 
 /* Lock every class, then the chunks; and back. */

@@ -13,7 +13,8 @@
 static void *
 reserve_private (size_t bytes)
 {
-  void *p = mmap (NULL, bytes, PROT_READ | PROT_WRITE,
+  /* Not writable: the kernel may count what is as used (overcommit_memory). */
+  void *p = mmap (NULL, bytes, PROT_NONE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
   return p == MAP_FAILED ? NULL : p;
@@ -243,63 +244,49 @@ object_take_locked (struct zs_pool *pool, struct zs_class *class,
   return ref;
 }
 
-/* A zspage for the class, charged and owned by this thread.  When the kernel
- * refuses memory, a page of the reserve, which is of the huge class.
- */
+/* A zspage for the class, charged and owned by this thread. */
 static int
-class_grow (struct zs_pool *pool, struct zs_class **class, struct zspage **z)
+class_grow (struct zs_pool *pool, struct zs_class *class, struct zspage **z)
 {
-  int r = zs_charge (pool, (*class)->pages);
+  int r = zs_charge (pool, class->pages);
 
   if (r < 0)
     return r;
-  r = supply_get (pool, (*class)->kind, z);
-  if (r == 0) {
-    /* There is memory again: what was taken from the reserve is replaced. */
-    if (pool->reserve_pages < pool->config.reserve_pages &&
-        atomic_load_explicit (&pool->reserve_was_used, memory_order_relaxed))
-      zs_reserve_fill (pool);
-    return 0;
-  }
-
-  zs_uncharge (pool, (*class)->pages);
-  r = zs_charge (pool, 1);
-  if (r < 0)
+  r = supply_get (pool, class->kind, z);
+  if (r < 0) {
+    zs_uncharge (pool, class->pages);
     return r;
-  *z = supply_get_reserve (pool);
-  if (*z == NULL) {
-    zs_uncharge (pool, 1);
-    return -ENOMEM;
   }
-  atomic_store_explicit (&pool->reserve_was_used, true, memory_order_relaxed);
-  *class = &pool->classes[ZS_HUGE_INDEX];
+  /* There is memory again: what was taken from the reserve is replaced. */
+  if (pool->reserve_pages < pool->config.reserve_pages &&
+      atomic_load_explicit (&pool->reserve_was_used, memory_order_relaxed))
+    zs_reserve_fill (pool);
   return 0;
 }
 
-int
-zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref)
+/* An object of a zspage that has room, if there is one. */
+static bool
+malloc_in_class (struct zs_pool *pool, struct zs_class *class, uint32_t owner,
+                 zs_ref *ref)
 {
-  struct zs_class *class;
-  struct zspage *z = NULL, *fresh = NULL;
-  int r;
+  struct zspage *z;
 
-  if (len == 0 || len > ZSPAGE_PAGE_SIZE)
-    return -EINVAL;
+  if (class->is_huge)
+    return false;
+  ranked_lock (&class->lock);
+  z = class_fullest_locked (pool, class);
+  if (z)
+    *ref = object_take_locked (pool, class, z, owner);
+  ranked_unlock (&class->lock);
+  return z != NULL;
+}
 
-  class = class_for (pool, len);
-  if (!class->is_huge) {
-    ranked_lock (&class->lock);
-    z = class_fullest_locked (pool, class);
-    if (z)
-      *ref = object_take_locked (pool, class, z, owner);
-    ranked_unlock (&class->lock);
-    if (z)
-      return 0;
-  }
-
-  r = class_grow (pool, &class, &fresh);
-  if (r < 0)
-    return r;
+/* The first object of a zspage that this thread owns. */
+static void
+malloc_in_fresh (struct zs_pool *pool, struct zs_class *class,
+                 struct zspage *fresh, uint32_t owner, zs_ref *ref)
+{
+  struct zspage *z;
 
   ranked_lock (&class->lock);
   /* Others may have grown the class meanwhile: then ours is spare. */
@@ -315,6 +302,47 @@ zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref)
     zs_uncharge (pool, class->pages);
     supply_put (pool, fresh);
   }
+}
+
+int
+zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref)
+{
+  struct zs_class *class;
+  struct zspage *fresh;
+  int r;
+
+  if (len == 0 || len > ZSPAGE_PAGE_SIZE)
+    return -EINVAL;
+  class = class_for (pool, len);
+  if (malloc_in_class (pool, class, owner, ref))
+    return 0;
+  r = class_grow (pool, class, &fresh);
+  if (r < 0)
+    /* Somebody else may have got the last zspage, for this class. */
+    return malloc_in_class (pool, class, owner, ref) ? 0 : r;
+  malloc_in_fresh (pool, class, fresh, owner, ref);
+  return 0;
+}
+
+int
+zs_malloc_reserve (struct zs_pool *pool, size_t len, uint32_t owner,
+                   zs_ref *ref)
+{
+  struct zspage *z;
+  int r;
+
+  if (len == 0 || len > ZSPAGE_PAGE_SIZE)
+    return -EINVAL;
+  r = zs_charge (pool, 1);
+  if (r < 0)
+    return r;
+  z = supply_get_reserve (pool);
+  if (z == NULL) {
+    zs_uncharge (pool, 1);
+    return -ENOMEM;
+  }
+  atomic_store_explicit (&pool->reserve_was_used, true, memory_order_relaxed);
+  malloc_in_fresh (pool, &pool->classes[ZS_HUGE_INDEX], z, owner, ref);
   return 0;
 }
 
@@ -328,13 +356,13 @@ zs_free (struct zs_pool *pool, zs_ref ref)
   ranked_lock (&class->lock);
   zspage_give_locked (pool, class, z, ref);
   empty = z->in_use == 0;
-  if (empty)
-    class_remove_locked (pool, class, z);
-  ranked_unlock (&class->lock);
   if (empty) {
     zs_uncharge (pool, class->pages);
-    supply_put (pool, z);
+    class_remove_locked (pool, class, z);
   }
+  ranked_unlock (&class->lock);
+  if (empty)
+    supply_put (pool, z);
 }
 
 static bool
@@ -349,6 +377,26 @@ zs_map (const struct zs_pool *pool, zs_ref ref)
 {
   return zs_address (pool, ref) +
          (is_huge (pool, ref) ? 0 : ZSPAGE_OBJECT_HEADER);
+}
+
+uint16_t
+zs_tag (const struct zs_pool *pool, zs_ref ref)
+{
+  uint16_t tag;
+
+  if (is_huge (pool, ref))
+    return zs_zspage_of (pool, ref)->huge_tag;
+  memcpy (&tag, zs_address (pool, ref) + ZSPAGE_OBJECT_TAG, sizeof tag);
+  return tag;
+}
+
+void
+zs_set_tag (struct zs_pool *pool, zs_ref ref, uint16_t tag)
+{
+  if (is_huge (pool, ref))
+    zs_zspage_of (pool, ref)->huge_tag = tag;
+  else
+    memcpy (zs_address (pool, ref) + ZSPAGE_OBJECT_TAG, &tag, sizeof tag);
 }
 
 size_t
@@ -390,7 +438,8 @@ zs_ref_is_plausible (const struct zs_pool *pool, zs_ref ref, size_t len,
     return false;
   if (class->is_huge)
     return z->huge_owner == owner;
-  if (len > class->size - ZSPAGE_OBJECT_HEADER)
+  if (len > class->size - ZSPAGE_OBJECT_HEADER ||
+      zspage_object_is_free (z, offset / class->size))
     return false;
   memcpy (&header, zs_address (pool, ref), sizeof header);
   return header == owner;
@@ -405,5 +454,5 @@ zs_compacted_pages (const struct zs_pool *pool)
 size_t
 zs_freeable_pages (const struct zs_pool *pool)
 {
-  return atomic_load_explicit (&pool->freeable_pages, memory_order_relaxed);
+  return atomic_load_explicit (&pool->freeable_pages, memory_order_acquire);
 }

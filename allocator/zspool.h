@@ -100,11 +100,18 @@ size_t zs_max_payload (const struct zs_pool *pool);
 void zs_set_limit (struct zs_pool *pool, size_t pages);
 
 /* Allocate an object for len bytes of payload, 1..4096, for this owner.
- * -ENOSPC: the pool's limit is reached.  -EDQUOT: the budget's is.  -ENOMEM: the kernel refused memory and the
- * reserve is used up, or the data is full.  -EINVAL: len.
+ * -ENOSPC: the pool's limit is reached.  -EDQUOT: the budget's is.  -ENOMEM: the
+ * kernel refused memory.  -ENOBUFS: the data is full.  -EINVAL: len.
  * On error nothing has changed.  Does not block unless it must grow.
  */
 int zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref);
+
+/* The same from the reserve, a page of which holds any object; for when
+ * zs_malloc had -ENOMEM or -ENOBUFS and nothing else helped.  -ENOMEM: it is
+ * used up.
+ */
+int zs_malloc_reserve (struct zs_pool *pool, size_t len, uint32_t owner,
+                       zs_ref *ref);
 
 /* Free an object.  ref must be one that zs_malloc gave (or compaction moved it
  * to) and must not move meanwhile: the owner no longer refers to it.
@@ -116,12 +123,18 @@ void zs_free (struct zs_pool *pool, zs_ref ref);
  */
 void *zs_map (const struct zs_pool *pool, zs_ref ref);
 
+/* A tag of the owner's, which moves with the object; for the checksum of its
+ * payload.  Until it is set it is anything.
+ */
+uint16_t zs_tag (const struct zs_pool *pool, zs_ref ref);
+void zs_set_tag (struct zs_pool *pool, zs_ref ref, uint16_t tag);
+
 /* Bytes of payload that the object's class has room for. */
 size_t zs_capacity (const struct zs_pool *pool, zs_ref ref);
 
 /* For references that come from outside (a slot table that may be damaged):
- * whether ref is the place of an object of this owner that has room for len
- * payload bytes.  The object may have been freed since.
+ * whether ref is the place of an object of this owner, not free, that has room
+ * for len payload bytes.  The caller keeps its objects from moving.
  */
 bool zs_ref_is_plausible (const struct zs_pool *pool, zs_ref ref, size_t len,
                           uint32_t owner);
@@ -149,10 +162,15 @@ size_t zs_compact_slice (struct zs_pool *pool, unsigned class_index,
 size_t zs_compact_class (struct zs_pool *pool, unsigned class_index);
 size_t zs_compact (struct zs_pool *pool);
 
+/* Compact until so many pages are freed, or nothing is freeable. */
+size_t zs_compact_some (struct zs_pool *pool, size_t want);
+
 /* Pages that compaction has freed since the pool was made.  Constant time. */
 size_t zs_compacted_pages (const struct zs_pool *pool);
 
-/* Pages that zs_compact could give back now.  Constant time, no locks. */
+/* Pages that zs_compact could give back now.  Constant time, no locks.  Who
+ * sees 0 here, and calls zs_malloc after that, has what compaction freed.
+ */
 size_t zs_freeable_pages (const struct zs_pool *pool);
 
 /* Give back stock until at most keep_pages are left. */

@@ -59,8 +59,8 @@ parse_tcp (const char *text, struct ctl_address *a, const char **why)
     return -EINVAL;
   memcpy (host, text, len);
   host[len] = '\0';
-  if (!is_ip_address (host) || ctl_parse_number (colon + 1, 65535, &port) < 0 ||
-      port == 0)
+  if (!is_ip_address (host) ||
+      ctl_parse_decimal (colon + 1, 65535, &port) < 0 || port == 0)
     return -EINVAL;
   snprintf (a->host, sizeof a->host, "%s:%u", host, (unsigned) port);
   return 0;

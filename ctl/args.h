@@ -13,8 +13,12 @@
  */
 extern int ctl_parse_number (const char *str, uint64_t max, uint64_t *value);
 
-/* The same, of a size in bytes that may end in K, M, G or T (powers of
- * 1024, either case).
+/* The same, but decimal only. */
+extern int ctl_parse_decimal (const char *str, uint64_t max, uint64_t *value);
+
+/* As ctl_parse_number, of a size in bytes that may end in K, M, G, T or P
+ * (powers of 1024, either case), and may then have a decimal fraction, as 1.5G;
+ * what is left of a byte is dropped.
  */
 extern int ctl_parse_size (const char *str, uint64_t max, uint64_t *value);
 

@@ -31,6 +31,7 @@
 struct ctl_client {
   const struct ctl_address *address;
   CURL *curl;
+  char server[8 + sizeof ((struct ctl_address *) NULL)->path];
   char curl_error[CURL_ERROR_SIZE];
   char error[1024];
 };
@@ -46,6 +47,9 @@ ctl_client_create (const struct ctl_address *address)
   if (client == NULL)
     return NULL;
   client->address = address;
+  snprintf (client->server, sizeof client->server, "%s%s",
+            address->is_unix ? "unix:" : "tcp:",
+            address->is_unix ? address->path : address->host);
   client->curl = curl_easy_init ();
   if (client->curl == NULL) {
     free (client);
@@ -62,6 +66,12 @@ ctl_client_destroy (struct ctl_client *client)
   curl_easy_cleanup (client->curl);
   curl_global_cleanup ();
   free (client);
+}
+
+const char *
+ctl_client_server (const struct ctl_client *client)
+{
+  return client->server;
 }
 
 const char *
@@ -87,12 +97,10 @@ static int fail (struct ctl_client *client, const char *fs, ...)
 static int
 fail (struct ctl_client *client, const char *fs, ...)
 {
-  const struct ctl_address *a = client->address;
   va_list args;
   int n;
 
-  n = snprintf (client->error, sizeof client->error, "%s%s: ",
-                a->is_unix ? "unix:" : "tcp:", a->is_unix ? a->path : a->host);
+  n = snprintf (client->error, sizeof client->error, "%s: ", client->server);
   va_start (args, fs);
   vsnprintf (client->error + n, sizeof client->error - (size_t) n, fs, args);
   va_end (args);
@@ -135,9 +143,8 @@ fail_connect (struct ctl_client *client)
     return fail_not_permitted (client);
   return fail (client,
                "cannot connect: %s; is the server running, and was it started "
-               "with stats=%s%s?",
-               strerror ((int) err),
-               a->is_unix ? "unix:" : "tcp:", a->is_unix ? a->path : a->host);
+               "with stats=%s?",
+               strerror ((int) err), client->server);
 }
 
 static int

@@ -42,6 +42,11 @@ extern int ctl_client_request (struct ctl_client *client, const char *path,
                                const char *value, unsigned timeout_s,
                                struct ctl_reply *reply);
 
+/* Which server it is, as unix:PATH or tcp:ADDRESS:PORT; valid as long as the
+ * client.
+ */
+extern const char *ctl_client_server (const struct ctl_client *client);
+
 /* Why the last request failed; valid until the next. */
 extern const char *ctl_client_error (const struct ctl_client *client);
 

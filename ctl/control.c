@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "devices.h"
 #include "message.h"
 #include "verbs.h"
@@ -55,10 +56,22 @@ reset (const struct ctl_invocation *inv, const char *name, const char *value)
 int
 ctl_set (const struct ctl_invocation *inv)
 {
-  if (strcmp (inv->args[1], "reset") == 0)
-    return reset (inv, inv->args[0], inv->args[2]);
-  return ctl_attribute_set (inv->client, inv->args[0], inv->args[1],
-                            inv->args[2]);
+  const char *name = inv->args[0], *attribute = inv->args[1];
+  const char *value = inv->args[2];
+  char bytes_text[32];
+  uint64_t bytes;
+
+  if (strcmp (attribute, "reset") == 0)
+    return reset (inv, name, value);
+  /* Tables print 1.5G, so this is taken, too; the server, as zram, knows
+   * whole numbers only.
+   */
+  if (strcmp (attribute, "mem_limit") == 0 && strchr (value, '.') != NULL &&
+      ctl_parse_size (value, UINT64_MAX, &bytes) == 0) {
+    snprintf (bytes_text, sizeof bytes_text, "%" PRIu64, bytes);
+    value = bytes_text;
+  }
+  return ctl_attribute_set (inv->client, name, attribute, value);
 }
 
 int

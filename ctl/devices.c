@@ -4,6 +4,7 @@
 
 #include <config.h>
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,13 +21,15 @@ is_ok (const struct ctl_reply *reply)
   return reply->status >= 200 && reply->status < 300;
 }
 
-/* What the server says is wrong, in its words if they are for people. */
+/* What the server says is wrong, in its words if they are for people, and of
+ * what: a device, or the server itself.
+ */
 static int
-fail_reply (const struct ctl_reply *reply, const char *path)
+fail_reply (const struct ctl_reply *reply, const char *what)
 {
   if (reply->is_text && reply->len > 0)
-    return ctl_fail ("%s", reply->body);
-  return ctl_fail ("%s: the server answers with HTTP status %ld", path,
+    return ctl_fail ("%s: %s", what, reply->body);
+  return ctl_fail ("%s: the server answers with HTTP status %ld", what,
                    reply->status);
 }
 
@@ -58,18 +61,19 @@ ctl_devices_get (struct ctl_client *client, json_t **devices)
   if (ctl_client_request (client, "/devices", NULL, CTL_TIMEOUT_S, &reply) < 0)
     return ctl_fail ("%s", ctl_client_error (client));
   if (!is_ok (&reply)) {
-    r = fail_reply (&reply, "/devices");
+    r = fail_reply (&reply, ctl_client_server (client));
     free (reply.body);
     return r;
   }
   *devices = json_loadb (reply.body, reply.len, 0, &error);
   if (*devices == NULL)
-    r = ctl_fail ("/devices: the server's answer is no JSON: line %d: %s",
-                  error.line, error.text);
+    r = ctl_fail ("%s: the server's answer is no JSON: line %d: %s",
+                  ctl_client_server (client), error.line, error.text);
   else if (!are_devices (*devices)) {
     json_decref (*devices);
-    r = ctl_fail ("/devices: the server's answer is no list of devices: is it "
-                  "another kind of server?");
+    r = ctl_fail ("%s: the server's answer is no list of devices: is it "
+                  "another kind of server?",
+                  ctl_client_server (client));
   }
   free (reply.body);
   return r;
@@ -189,6 +193,25 @@ fail_not_found (struct ctl_client *client, const struct ctl_reply *reply,
   return r;
 }
 
+/* Name the device, the attribute, and a value that is none of its values. */
+static int
+fail_refused (const struct ctl_reply *reply, const char *device,
+              const char *attribute, const char *value)
+{
+  char what[160], *p;
+
+  if (value != NULL && (reply->status == 400 || reply->status == 413))
+    snprintf (what, sizeof what, "%.64s: %.24s=%.40s%s", device, attribute,
+              value, strlen (value) > 40 ? "..." : "");
+  else
+    snprintf (what, sizeof what, "%.64s: %.24s", device, attribute);
+  for (p = what; *p != '\0'; p++) {
+    if (iscntrl ((unsigned char) *p))
+      *p = '?';
+  }
+  return fail_reply (reply, what);
+}
+
 static int
 request (struct ctl_client *client, const char *device, const char *attribute,
          const char *value, struct ctl_reply *reply)
@@ -214,7 +237,7 @@ request (struct ctl_client *client, const char *device, const char *attribute,
   else if (!is_ok (reply)) {
     r = reply->status == 404
           ? fail_not_found (client, reply, device, attribute, value != NULL)
-          : fail_reply (reply, path);
+          : fail_refused (reply, device, attribute, value);
     free (reply->body);
   }
   free (path);

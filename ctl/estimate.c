@@ -57,7 +57,8 @@ struct outcome {
 struct run {
   const struct ctl_sample *sample;
   struct ctl_progress progress;
-  uint64_t done_bytes; /* half of a page when it is written, half when read */
+  /* Of this try; half of a page when it is written, half when read. */
+  uint64_t done_bytes;
 };
 
 static uint64_t
@@ -170,7 +171,7 @@ try_store (struct run *run, struct codec_pool *codec, struct outcome *outcome)
 
 static int
 try_candidate (struct run *run, const struct candidate *candidate,
-               struct outcome *outcome)
+               const char *label, struct outcome *outcome)
 {
   struct codec_pool *codec;
   int r;
@@ -178,7 +179,12 @@ try_candidate (struct run *run, const struct candidate *candidate,
   r = codec_pool_create (candidate->codec, candidate->level, 1, &codec);
   if (r < 0)
     return r;
+  run->done_bytes = 0;
+  ctl_progress_start (&run->progress, label,
+                      (uint64_t) run->sample->nr_pages * ZSPAGE_PAGE_SIZE);
+  run->progress.next_tenth = 10; /* a line for each try is enough */
   r = try_store (run, codec, outcome);
+  ctl_progress_stop (&run->progress);
   codec_pool_destroy (codec);
   return r;
 }
@@ -187,20 +193,20 @@ static int
 try_all (const struct ctl_sample *sample, struct outcome *outcomes)
 {
   struct run run = {.sample = sample};
+  char label[32];
   size_t i;
-  int r = 0;
+  int r;
 
-  ctl_progress_start (&run.progress, "estimate",
-                      (uint64_t) (NR_CANDIDATES + 1) * sample->nr_pages *
-                        ZSPAGE_PAGE_SIZE);
   /* The first is tried twice, and only the second time counts: who comes first
    * has to wait for memory more than those after it.
    */
-  r = try_candidate (&run, &candidates[0], &outcomes[0]);
+  r = try_candidate (&run, &candidates[0], "warm-up", &outcomes[0]);
   memset (&outcomes[0], 0, sizeof outcomes[0]);
-  for (i = 0; i < NR_CANDIDATES && r == 0; i++)
-    r = try_candidate (&run, &candidates[i], &outcomes[i]);
-  ctl_progress_stop (&run.progress);
+  for (i = 0; i < NR_CANDIDATES && r == 0; i++) {
+    snprintf (label, sizeof label, "%s %d", codec_name (candidates[i].codec),
+              candidates[i].level);
+    r = try_candidate (&run, &candidates[i], label, &outcomes[i]);
+  }
   if (r == 0)
     return 0;
   i = i > 0 ? i - 1 : 0;
@@ -350,8 +356,10 @@ ctl_estimate (const struct ctl_invocation *inv)
   size_t max_pages = (size_t) inv->max_pages;
   int r;
 
-  if ((inv->pid != 0) == (inv->file != NULL))
-    return ctl_usage ("estimate: either --pid or --file is needed");
+  if (inv->pid == 0 && inv->file == NULL)
+    return ctl_usage ("estimate: --pid or --file is needed");
+  if (inv->pid != 0 && inv->file != NULL)
+    return ctl_usage ("estimate: takes --pid or --file, not both");
   if (max_pages == 0)
     max_pages = ctl_sample_sensible_pages ();
   r = inv->pid != 0 ? ctl_sample_process (&sample, inv->pid, max_pages)

@@ -62,6 +62,10 @@ const struct ctl_figure ctl_figures[] = {
    "by the kernel's account: TOTAL, MEM-RESERVE, some of MEM-META"},
   {"MEM-FREEABLE", MEMORY, BYTES, "memory", "freeable",
    "what compaction could take off TOTAL now"},
+  {"ALL-TOTAL", MEMORY, BYTES, "memory", "total_mem_used",
+   "TOTAL of all devices together"},
+  {"ALL-LIMIT", MEMORY, BYTES, "memory", "total_mem_limit",
+   "the most that ALL-TOTAL may be; 0 is no limit"},
 
   {"MIGRATED", EVENTS, NONE, "mm_stat", "pages_compacted",
    "pages of memory that compaction has freed"},

@@ -200,7 +200,7 @@ run_capture (const struct verb *verb, int argc, char *argv[])
   while ((c = getopt_long (argc, argv, "", options, NULL)) != -1) {
     switch (c) {
     case 'p':
-      if (ctl_parse_number (optarg, INT_MAX, &pid) < 0 || pid == 0)
+      if (ctl_parse_decimal (optarg, INT_MAX, &pid) < 0 || pid == 0)
         return bad_number ("pid", optarg, 1, INT_MAX);
       if (nr_pids == MAX_PIDS)
         return error ("--pid: more than %d processes", MAX_PIDS);

@@ -77,6 +77,8 @@ static const struct option_row {
 #define COLS   (BIT (OPT_OUTPUT) | BIT (OPT_OUTPUT_ALL))
 #define ALWAYS (BIT (OPT_HELP) | BIT (OPT_VERSION))
 
+static int help (const struct ctl_invocation *inv);
+
 static const struct verb {
   const char *name;
   const char *args;
@@ -108,6 +110,7 @@ static const struct verb {
    STYLE | BIT (OPT_JSON) | BIT (OPT_PID) | BIT (OPT_FILE) |
      BIT (OPT_MAX_PAGES),
    ctl_estimate, "find out what these pages would take, by each algorithm"},
+  {"help", "[VERB]", 0, 1, 0, help, "print this, or the help of a verb"},
 };
 #define NR_VERBS (sizeof verbs / sizeof verbs[0])
 
@@ -213,6 +216,23 @@ find_verb (const char *name)
   return NULL;
 }
 
+static int
+fail_no_verb (const char *name)
+{
+  return ctl_usage ("%s: no such verb; 'zspagectl --help' lists them", name);
+}
+
+static int
+help (const struct ctl_invocation *inv)
+{
+  const struct verb *verb;
+
+  if (inv->nr_args == 0)
+    return help_all ();
+  verb = find_verb (inv->args[0]);
+  return verb != NULL ? help_verb (verb) : fail_no_verb (inv->args[0]);
+}
+
 /* Seconds with a fraction, or a number with ms, s or m after it; from 100 ms
  * to a day.
  */
@@ -247,6 +267,8 @@ struct command_line {
   const char *socket;
   const char *columns;
   unsigned given; /* bits of options */
+  char **words;   /* what is no option, in argv's own memory */
+  int nr_words;
 };
 
 static int
@@ -289,7 +311,7 @@ take_option (struct command_line *cl, enum option_id id)
       return bad_option (id, "a time from 100ms to 1440m");
     break;
   case OPT_COUNT:
-    if (ctl_parse_number (optarg, UINT64_MAX, &inv->count) < 0 ||
+    if (ctl_parse_decimal (optarg, UINT64_MAX, &inv->count) < 0 ||
         inv->count == 0)
       return bad_option (id, "a number from 1");
     break;
@@ -297,7 +319,7 @@ take_option (struct command_line *cl, enum option_id id)
     inv->yes = true;
     break;
   case OPT_PID:
-    if (ctl_parse_number (optarg, INT_MAX, &n) < 0 || n == 0)
+    if (ctl_parse_decimal (optarg, INT_MAX, &n) < 0 || n == 0)
       return bad_option (id, "the number of a process");
     inv->pid = (int) n;
     break;
@@ -305,7 +327,7 @@ take_option (struct command_line *cl, enum option_id id)
     inv->file = optarg;
     break;
   case OPT_MAX_PAGES:
-    if (ctl_parse_number (optarg, UINT32_MAX, &inv->max_pages) < 0 ||
+    if (ctl_parse_decimal (optarg, UINT32_MAX, &inv->max_pages) < 0 ||
         inv->max_pages == 0)
       return bad_option (id, "a number from 1 to 4294967295");
     break;
@@ -317,14 +339,24 @@ take_option (struct command_line *cl, enum option_id id)
   return 0;
 }
 
-/* getopt's own tables, made of ours. */
+/* Whether this is no option.  No option is a digit: -1 is a bad value, of which
+ * the server has more to say.
+ */
+static bool
+is_word (const char *arg)
+{
+  return arg[0] != '-' || arg[1] == '\0' || isdigit ((unsigned char) arg[1]);
+}
+
+/* Options and words, in any order.  getopt's own tables are made of ours. */
 static int
 parse_options (struct command_line *cl, int argc, char *argv[])
 {
   struct option longs[NR_OPTIONS + 1] = {{0}};
-  char shorts[2 * NR_OPTIONS + 1], *s = shorts;
+  char shorts[1 + 2 * NR_OPTIONS + 1], *s = shorts;
   int c, id, r;
 
+  *s++ = '+'; /* which words are options is said here */
   for (id = 0; id < NR_OPTIONS; id++) {
     const struct option_row *row = &option_rows[id];
 
@@ -336,11 +368,18 @@ parse_options (struct command_line *cl, int argc, char *argv[])
       *s++ = ':';
   }
   *s = '\0';
-  for (;;) {
-    const int letter = getopt_long (argc, argv, shorts, longs, NULL);
+  /* Words go to the front, where options were read already. */
+  cl->words = argv + 1;
+  while (optind < argc) {
+    int letter;
 
-    if (letter == -1)
-      return 0;
+    if (is_word (argv[optind])) {
+      cl->words[cl->nr_words++] = argv[optind++];
+      continue;
+    }
+    letter = getopt_long (argc, argv, shorts, longs, NULL);
+    if (letter == -1) /* -- */
+      break;
     id = c;
     if (letter != 0) {
       for (id = 0; id < NR_OPTIONS && option_rows[id].letter != letter; id++)
@@ -352,6 +391,9 @@ parse_options (struct command_line *cl, int argc, char *argv[])
     if (r != 0)
       return r;
   }
+  while (optind < argc)
+    cl->words[cl->nr_words++] = argv[optind++];
+  return 0;
 }
 
 static int
@@ -425,19 +467,19 @@ main (int argc, char *argv[])
     puts ("zspagectl (" PACKAGE_NAME ") " PACKAGE_VERSION);
     return finish (0);
   }
-  if (optind < argc) {
-    verb = find_verb (argv[optind]);
+  if (cl.nr_words > 0) {
+    verb = find_verb (cl.words[0]);
     if (verb == NULL)
-      return ctl_usage ("%s: no such verb; 'zspagectl --help' lists them",
-                        argv[optind]);
-    optind++;
+      return fail_no_verb (cl.words[0]);
+    cl.words++;
+    cl.nr_words--;
   }
   else if (cl.given & BIT (OPT_HELP))
     return finish (help_all ());
   if (cl.given & BIT (OPT_HELP))
     return finish (help_verb (verb));
-  cl.inv.args = argv + optind;
-  cl.inv.nr_args = argc - optind;
+  cl.inv.args = cl.words;
+  cl.inv.nr_args = cl.nr_words;
   r = check_usage (verb, &cl);
   if (r != 0)
     return r;

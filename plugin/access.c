@@ -13,11 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #define NBDKIT_API_VERSION 2
 #include <nbdkit-plugin.h>
 
 #include "access.h"
+
+/* How long a client waits for the reset of its device. */
+#define RESET_SECONDS 10
 
 bool
 access_is_allowed (const struct device_config *c)
@@ -93,6 +97,21 @@ access_look (struct device *device)
   return -1;
 }
 
+/* Wait for a reset to end; false if that takes too long. */
+static bool
+reset_wait_locked (struct device *device)
+{
+  struct timespec until;
+
+  clock_gettime (CLOCK_REALTIME, &until);
+  until.tv_sec += RESET_SECONDS;
+  while (device->is_resetting)
+    if (pthread_cond_timedwait (&device->reset_ended, &device->clients_lock,
+                                &until) != 0)
+      return !device->is_resetting;
+  return true;
+}
+
 int
 access_attach (struct device *device)
 {
@@ -105,6 +124,12 @@ access_attach (struct device *device)
     peer_describe (peer, sizeof peer);
 
   pthread_mutex_lock (&device->clients_lock);
+  if (!reset_wait_locked (device)) {
+    pthread_mutex_unlock (&device->clients_lock);
+    nbdkit_error ("device %s is being reset", device->config.name);
+    nbdkit_set_error (EBUSY);
+    return -1;
+  }
   if (device->config.exclusive) {
     /* Who is not known is not the same as anybody. */
     is_busy = device->nr_clients > 0 &&

@@ -20,7 +20,6 @@
 
 struct server_config server_config = {
   .compact_interval_ms = COMPACT_MS_DFLT,
-  .max_devices = MAX_DEVICES_DFLT,
   .stats_mode = STATS_MODE_DFLT,
   .defaults = {.name = DEFAULT_DEVICE_NAME,
                .codec = CODEC_LZ4,
@@ -162,7 +161,11 @@ parse_reset_on_disconnect (struct device_config *c, const char *key,
   return parse_bool (key, value, &c->reset_on_disconnect);
 }
 
-/* A number, from 0 up, that is an id. */
+/* A number, from 0 up, that is an id.  The highest is what the system calls
+ * "no id".
+ */
+#define ID_MAX (UINT32_MAX - 1)
+
 static bool
 parse_id (const char *value, uint32_t *id)
 {
@@ -174,8 +177,7 @@ parse_id (const char *value, uint32_t *id)
   errno = 0;
   n = strtoul (value, &end, 10);
   *id = n;
-  /* The highest is what the system calls "no id". */
-  return errno == 0 && *end == '\0' && n < UINT32_MAX;
+  return errno == 0 && *end == '\0' && n <= ID_MAX;
 }
 
 static int
@@ -191,8 +193,10 @@ parse_allow_uid (struct device_config *c, const char *key, const char *value)
   if (!parse_id (value, &id)) {
     pw = getpwnam (value);
     if (pw == NULL) {
-      nbdkit_error ("%s=%s: no such user; a name or a number is needed", key,
-                    value);
+      nbdkit_error (
+        "%s=%s: no such user; a user name or a number from 0 to %" PRIu32
+        " is needed",
+        key, value, ID_MAX);
       return -1;
     }
     id = pw->pw_uid;
@@ -214,8 +218,10 @@ parse_allow_gid (struct device_config *c, const char *key, const char *value)
   if (!parse_id (value, &id)) {
     gr = getgrnam (value);
     if (gr == NULL) {
-      nbdkit_error ("%s=%s: no such group; a name or a number is needed", key,
-                    value);
+      nbdkit_error (
+        "%s=%s: no such group; a group name or a number from 0 to %" PRIu32
+        " is needed",
+        key, value, ID_MAX);
       return -1;
     }
     id = gr->gr_gid;
@@ -285,10 +291,19 @@ parse_total_mem_limit (struct server_config *c, const char *key,
 static int
 parse_swap (struct server_config *c, const char *key, const char *value)
 {
-  if (swap_mode_parse (value, &c->swap) == 0)
+  int b;
+
+  if (strcmp (value, "require") == 0) {
+    c->swap = SWAP_REQUIRE;
     return 0;
-  nbdkit_error ("%s=%s: must be true, false or require", key, value);
-  return -1;
+  }
+  b = nbdkit_parse_bool (value);
+  if (b == -1) {
+    nbdkit_error ("%s=%s: must be true, false or require", key, value);
+    return -1;
+  }
+  c->swap = b ? SWAP_TRUE : SWAP_NO;
+  return 0;
 }
 
 static int
@@ -432,6 +447,14 @@ zspage_config_complete (void)
   for (i = 0; i < c->nr_devices; ++i)
     if (device_complete (&c->devices[i]) == -1)
       return -1;
+  if (c->max_devices > 0 && !c->on_demand) {
+    nbdkit_error ("max_devices=%u: is of devices that are made on demand: "
+                  "on_demand=true is missing",
+                  c->max_devices);
+    return -1;
+  }
+  if (c->max_devices == 0)
+    c->max_devices = MAX_DEVICES_DFLT;
   if (c->on_demand && c->nr_devices > c->max_devices) {
     nbdkit_error ("max_devices=%u: there are %zu devices already",
                   c->max_devices, c->nr_devices);

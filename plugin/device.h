@@ -24,6 +24,8 @@ struct device {
 
   /* Guards who is attached; see access.h. */
   pthread_mutex_t clients_lock;
+  pthread_cond_t reset_ended;
+  bool is_resetting;           /* no client comes in */
   _Atomic unsigned nr_clients; /* changed with the lock held */
   _Atomic bool is_written;     /* since the last client went */
   char peer[128];              /* who they are, if the device is exclusive */
@@ -40,12 +42,18 @@ void devices_destroy (void);
 size_t devices_nr (void);
 struct device *devices_get (size_t i);
 
-/* The device of that name, which is valid; made now, if devices are made on
- * demand and may_make.  Returns 0; or -ENOENT: there is none.  -EACCES: it
- * would have to be made, and may not.  -ENFILE: there are as many
- * as are allowed.  -ENOMEM: after nbdkit_error.
+enum device_find {
+  DEVICE_FIND,         /* only if it is there: looking makes no devices */
+  DEVICE_MAKE,         /* or make it, if devices are made on demand */
+  DEVICE_MAY_NOT_MAKE, /* the same, for whom none is made */
+};
+
+/* The device of that name, which is valid.  Returns 0; or -ENOENT: there is
+ * none.  -EACCES: it would have to be made, and may not.  -ENFILE: there are as
+ * many as are allowed.  -ENOMEM: after nbdkit_error.
  */
-int devices_find (const char *name, bool may_make, struct device **device);
+int devices_find (const char *name, enum device_find how,
+                  struct device **device);
 
 /* The names that there are, for messages; at most size bytes. */
 void devices_names (char *buf, size_t size);
@@ -55,10 +63,5 @@ struct stats_device device_stats (const struct device *device);
 
 /* total_mem_limit, and what is used of it. */
 struct zs_budget *devices_budget (void);
-
-/* Compact every device: for when the limit of all is reached.  Returns whether
- * that freed anything.
- */
-bool devices_compact (void);
 
 #endif /* DEVICE_H */

@@ -29,9 +29,11 @@ static size_t nr_codecs;
 static struct zs_budget budget;
 static struct headroom *headroom;
 
-/* The codec pool for this codec and level: one for all who want the same. */
+/* The codec pool for this codec and level: one for all who want the same;
+ * *is_new: it is the first one's.
+ */
 static int
-codec_find (enum codec_id id, int level, struct codec_pool **pool)
+codec_find (enum codec_id id, int level, struct codec_pool **pool, bool *is_new)
 {
   size_t i;
   int r;
@@ -41,6 +43,7 @@ codec_find (enum codec_id id, int level, struct codec_pool **pool)
     if (codec_pool_id (*pool) == id && codec_pool_level (*pool) == level)
       return 0;
   }
+  *is_new = true;
   r = codec_pool_create (id, level, 0, pool);
   if (r < 0)
     return r;
@@ -48,11 +51,17 @@ codec_find (enum codec_id id, int level, struct codec_pool **pool)
   return 0;
 }
 
+/* Make room in the devices, one after the other, until there is some. */
 static bool
-room_elsewhere (void *opaque)
+room_elsewhere (void *opaque, bool memory_is_refused)
 {
+  size_t i, n = devices_nr ();
+
   (void) opaque;
-  return devices_compact ();
+  for (i = 0; i < n; ++i)
+    if (store_make_room (devices[i]->store, memory_is_refused))
+      return true;
+  return false;
 }
 
 /* Make a device.  make_lock is held. */
@@ -63,10 +72,12 @@ device_make (const struct device_config *config)
   struct device *d = calloc (1, sizeof *d);
   size_t n = atomic_load_explicit (&nr_devices, memory_order_relaxed);
   char name[DEVICE_NAME_MAX + 8];
+  bool counts_codec = false;
   int r = d ? 0 : -ENOMEM;
 
   if (r == 0)
-    r = codec_find (config->codec, config->params.level, &d->codec);
+    r = codec_find (config->codec, config->params.level, &d->codec,
+                    &counts_codec);
   if (r == 0) {
     snprintf (name, sizeof name, "zspage:%s", config->name);
     sc = (struct store_config){
@@ -76,6 +87,7 @@ device_make (const struct device_config *config)
       .chain_size = config->chain_size,
       .reserve_pages = server_config.swap ? RESERVE_PAGES_SWAP : RESERVE_PAGES,
       .codec = d->codec,
+      .counts_codec = counts_codec,
       .budget = &budget,
       .headroom = headroom,
       .room_elsewhere = room_elsewhere,
@@ -91,6 +103,7 @@ device_make (const struct device_config *config)
   }
   d->config = *config;
   pthread_mutex_init (&d->clients_lock, NULL);
+  pthread_cond_init (&d->reset_ended, NULL);
   devices[n] = d;
   atomic_store_explicit (&nr_devices, n + 1, memory_order_release);
   return 0;
@@ -126,6 +139,7 @@ devices_destroy (void)
   for (i = 0; i < devices_nr (); ++i) {
     store_destroy (devices[i]->store);
     pthread_mutex_destroy (&devices[i]->clients_lock);
+    pthread_cond_destroy (&devices[i]->reset_ended);
     free (devices[i]);
   }
   atomic_store (&nr_devices, 0);
@@ -160,7 +174,7 @@ find (const char *name)
 }
 
 int
-devices_find (const char *name, bool may_make, struct device **device)
+devices_find (const char *name, enum device_find how, struct device **device)
 {
   struct device_config config;
   int r = 0;
@@ -168,9 +182,9 @@ devices_find (const char *name, bool may_make, struct device **device)
   *device = find (name);
   if (*device)
     return 0;
-  if (!server_config.on_demand)
+  if (!server_config.on_demand || how == DEVICE_FIND)
     return -ENOENT;
-  if (!may_make)
+  if (how == DEVICE_MAY_NOT_MAKE)
     return -EACCES;
 
   pthread_mutex_lock (&make_lock);
@@ -204,18 +218,29 @@ devices_names (char *buf, size_t size)
  * not be forgotten.
  */
 static int
-device_reset (void *opaque)
+device_reset_begin (void *opaque)
 {
   struct device *d = opaque;
   int r = -EBUSY;
 
   pthread_mutex_lock (&d->clients_lock);
-  if (d->nr_clients == 0) {
-    store_reset (d->store);
+  if (d->nr_clients == 0 && !d->is_resetting) {
+    d->is_resetting = true;
     r = 0;
   }
   pthread_mutex_unlock (&d->clients_lock);
   return r;
+}
+
+static void
+device_reset_end (void *opaque)
+{
+  struct device *d = opaque;
+
+  pthread_mutex_lock (&d->clients_lock);
+  d->is_resetting = false;
+  pthread_cond_broadcast (&d->reset_ended);
+  pthread_mutex_unlock (&d->clients_lock);
 }
 
 struct stats_device
@@ -228,7 +253,8 @@ device_stats (const struct device *device)
     .level = device->config.params.level,
     .nr_clients =
       atomic_load_explicit (&device->nr_clients, memory_order_relaxed),
-    .reset = device_reset,
+    .reset_begin = device_reset_begin,
+    .reset_end = device_reset_end,
     .opaque = (void *) device,
   };
 }
@@ -237,14 +263,4 @@ struct zs_budget *
 devices_budget (void)
 {
   return &budget;
-}
-
-bool
-devices_compact (void)
-{
-  size_t i, n = devices_nr (), pages = 0;
-
-  for (i = 0; i < n; ++i)
-    pages += store_compact (devices[i]->store);
-  return pages > 0;
 }

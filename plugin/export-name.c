@@ -12,13 +12,13 @@ static const char name_chars[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                  "abcdefghijklmnopqrstuvwxyz"
                                  "0123456789._-";
 
-/* The statistic of that name, if it can be read; else NULL. */
+/* The statistic of that name, if it can be an export; else NULL. */
 static const struct stats_node *
-readable_node (const char *name)
+export_node (const char *name)
 {
   const struct stats_node *node = stats_node_by_name (name);
 
-  return node && node->read ? node : NULL;
+  return node && node->read && !node->is_long ? node : NULL;
 }
 
 bool
@@ -28,7 +28,7 @@ device_name_is_valid (const char *name)
 
   return len >= 1 && len <= DEVICE_NAME_MAX && name[len] == '\0' &&
          strcmp (name, ".") != 0 && strcmp (name, "..") != 0 &&
-         readable_node (name) == NULL;
+         stats_node_by_name (name) == NULL;
 }
 
 int
@@ -37,7 +37,7 @@ export_name_parse (const char *text, struct export_name *name)
   const char *slash = strchr (text, '/');
   size_t len = slash ? (size_t) (slash - text) : strlen (text);
 
-  name->node = readable_node (slash ? slash + 1 : text);
+  name->node = export_node (slash ? slash + 1 : text);
   if (slash && name->node == NULL)
     return -ENOENT;
   if (text[0] == '\0' || (name->node && !slash)) {

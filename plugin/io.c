@@ -39,7 +39,11 @@ device_asked_for (const char *asked, struct export_name *name)
   int r = export_name_parse (asked, name);
 
   if (r == 0)
-    r = devices_find (name->device, access_is_allowed (&server_config.defaults),
+    r = devices_find (name->device,
+                      name->node ? DEVICE_FIND
+                      : access_is_allowed (&server_config.defaults)
+                        ? DEVICE_MAKE
+                        : DEVICE_MAY_NOT_MAKE,
                       &device);
   if (r == 0)
     return device;

@@ -46,7 +46,7 @@ struct server_config {
   uint64_t total_mem_limit;     /* bytes; 0: none */
   enum swap_mode swap;
   bool on_demand;
-  unsigned max_devices;
+  unsigned max_devices; /* there may be with on_demand; 0: not given */
   char *stats[MAX_STATS_SOCKETS]; /* unix:PATH or tcp:HOST:PORT */
   unsigned nr_stats;
   unsigned stats_mode; /* of unix sockets */

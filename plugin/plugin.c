@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "access.h"
 #include "device.h"
 #include "io.h"
 #include "plugin-config.h"
@@ -59,7 +60,9 @@ zspage_dump_plugin (void)
           (unsigned long long) ZSPAGE_MAX_DISKSIZE);
 }
 
-/* The export "" is the device called default, where there is one. */
+/* The export "" is the device called default, where there is one.  Who may not
+ * open a device does not learn of it.
+ */
 static int
 zspage_list_exports (int readonly, int is_tls, struct nbdkit_exports *exports)
 {
@@ -69,12 +72,17 @@ zspage_list_exports (int readonly, int is_tls, struct nbdkit_exports *exports)
   (void) readonly;
   (void) is_tls;
   for (i = 0; r == 0 && i < n; ++i) {
-    struct stats_device sd = device_stats (devices_get (i));
+    const struct device *device = devices_get (i);
+    struct stats_device sd = device_stats (device);
     const char *name = sd.name;
-    char *text = stats_describe (&sd);
+    char *text;
 
+    /* Nor would it be let in. */
+    if (!access_is_allowed (&device->config))
+      continue;
     if (strcmp (name, DEFAULT_DEVICE_NAME) == 0)
       name = "";
+    text = stats_describe (&sd);
     r = nbdkit_add_export (exports, name, text);
     free (text);
   }

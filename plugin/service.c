@@ -137,9 +137,9 @@ service_start (const struct server_config *config)
   for (i = 0; r == 0 && i < nr_listeners; ++i) {
     struct listener *l = &listeners[i];
 
-    r = http_create (hk, &for_stats, l->fd, !l->address.is_unix, &l->http);
-    if (r == 0)
-      l->fd = -1;
+    r = http_create (hk, &for_stats, l->fd, !l->address.is_unix, nr_listeners,
+                     &l->http);
+    l->fd = -1;
   }
   if (r == 0)
     r = housekeeper_start (hk);

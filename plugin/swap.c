@@ -25,22 +25,6 @@
  */
 #define STACK_BYTES (512 * 1024)
 
-int
-swap_mode_parse (const char *value, enum swap_mode *mode)
-{
-  int b;
-
-  if (strcmp (value, "require") == 0) {
-    *mode = SWAP_REQUIRE;
-    return 0;
-  }
-  b = nbdkit_parse_bool (value);
-  if (b == -1)
-    return -EINVAL;
-  *mode = b ? SWAP_TRUE : SWAP_NO;
-  return 0;
-}
-
 static void
 stacks_make_small (void)
 {

@@ -17,9 +17,6 @@ enum swap_mode {
   SWAP_REQUIRE, /* what cannot be had is an error */
 };
 
-/* "true", "false", "require" and what nbdkit takes as such.  -EINVAL. */
-int swap_mode_parse (const char *value, enum swap_mode *mode);
-
 /* In .get_ready: make stacks small, mark the process, and find out whether its
  * memory can be locked, while errors are still seen.  0, or -1 after
  * nbdkit_error.

@@ -31,11 +31,11 @@ check ()
     done
 }
 
-start_zspage 64M
+start_zspage 64M compact_interval=0
 check "0 bytes stored in 0 bytes, no limit"
 ./nbd-do "$uri" "write 0 16M text:1"
 check "16\.0 MiB stored in [3-9]\.[0-9] MiB \(ratio [2-5]\.[0-9]{2}\), no limit"
 
-start_zspage 64M mem_limit=8M
+start_zspage 64M compact_interval=0 mem_limit=8M
 ./nbd-do "$uri" "write 0 4M random:1"
 check "4\.0 MiB stored in 4\.[0-9] MiB \(ratio [01]\.[0-9]{2}\), 5[0-9]% of the limit of 8\.0 MiB"

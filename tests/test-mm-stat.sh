@@ -10,7 +10,7 @@ number=" {7}[0-9]| {6}[0-9]{2}| {5}[0-9]{3}| {4}[0-9]{4}| {3}[0-9]{5}"
 number="($number| {2}[0-9]{6}| [0-9]{7}|[0-9]{8,})"
 line="^$number( $number){8}$"
 
-start_zspage 128M mem_limit=32M
+start_zspage 128M compact_interval=0 mem_limit=32M
 empty=$(printf '%8d %8d %8d %8d %8d %8d %8d %8d %8d' \
     0 0 0 33554432 0 0 0 0 0)
 expect "mm_stat of an empty device" "$(node mm_stat)" = "$empty"

@@ -4,7 +4,7 @@
 
 . ./functions.sh
 
-start_zspage 64M
+start_zspage 64M compact_interval=0
 for name in mm_stat classes stats.json; do
     ./test-snapshot "$uri" "$(export_uri "$name")"
     ./nbd-do "$uri" "trim 0 64M"

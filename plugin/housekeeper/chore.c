@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compacting a device and giving its stock back, in slices; see chore.h. */
+/* What a device needs done, in slices; see chore.h. */
 #include <config.h>
 
 #include <string.h>
@@ -86,9 +86,14 @@ chore_tick (struct chore *chore)
 }
 
 void
-chore_compact_all (struct chore *chore)
+chore_begin (struct chore *chore, enum chore_job job)
 {
-  compaction_start (chore, 0, true);
+  if (job == JOB_COMPACT) {
+    compaction_start (chore, 0, true);
+    return;
+  }
+  chore->walking[job] = true;
+  chore->walk_at[job] = 0;
 }
 
 static void
@@ -115,7 +120,13 @@ compact_slice (struct chore *chore)
 void
 chore_slice (struct chore *chore)
 {
-  if (chore->compacting)
+  if (chore->walking[JOB_RESET])
+    chore->walking[JOB_RESET] =
+      store_reset_slice (chore->store, &chore->walk_at[JOB_RESET]);
+  else if (chore->walking[JOB_IDLE])
+    chore->walking[JOB_IDLE] =
+      store_mark_idle_slice (chore->store, &chore->walk_at[JOB_IDLE]);
+  else if (chore->compacting)
     compact_slice (chore);
   else if (chore->trimming)
     chore->trimming = store_trim_stock_slice (chore->store);

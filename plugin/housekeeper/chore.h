@@ -14,10 +14,22 @@
 #include "size-class.h"
 #include "store.h"
 
+/* What somebody may ask for, and wait for the end of. */
+enum chore_job {
+  JOB_COMPACT, /* everything, also during a burst */
+  JOB_IDLE,    /* mark all pages idle */
+  JOB_RESET,   /* forget all pages; nobody uses the device */
+  NR_JOBS,
+};
+
 struct chore {
   struct store *store;
   struct zs_budget *budget;
   struct policy_state policy;
+
+  /* JOB_IDLE and JOB_RESET: whether they are going on, and where they are. */
+  bool walking[NR_JOBS];
+  uint64_t walk_at[NR_JOBS];
 
   bool trimming;
   bool compacting;
@@ -36,15 +48,20 @@ void chore_init (struct chore *chore, struct store *store,
  */
 unsigned chore_tick (struct chore *chore);
 
-/* Compact everything, also during a burst.  From the start, if a run is
- * going on.
- */
-void chore_compact_all (struct chore *chore);
+/* Begin a job; from the start, if it is going on. */
+void chore_begin (struct chore *chore, enum chore_job job);
+
+static inline bool
+chore_is_at (const struct chore *chore, enum chore_job job)
+{
+  return job == JOB_COMPACT ? chore->compacting : chore->walking[job];
+}
 
 static inline bool
 chore_is_due (const struct chore *chore)
 {
-  return chore->trimming || chore->compacting;
+  return chore->trimming || chore->compacting || chore->walking[JOB_IDLE] ||
+         chore->walking[JOB_RESET];
 }
 
 /* Do one slice. */

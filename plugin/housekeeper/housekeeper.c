@@ -11,12 +11,17 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
-#include "chore.h"
 #include "housekeeper.h"
+
+/* Of the thread: it gets a tenth of a processor that others want. */
+#define NICE 10
 
 struct request {
   size_t device;
+  enum chore_job job;
   void (*done) (void *opaque);
   void *opaque;
   struct request *next;
@@ -78,7 +83,7 @@ chores_update (struct housekeeper *hk)
   }
 }
 
-/* Tell those who asked for a compaction that is done now. */
+/* Tell those whose jobs are done now. */
 static void
 requests_answer (struct housekeeper *hk)
 {
@@ -87,7 +92,8 @@ requests_answer (struct housekeeper *hk)
   while (*at) {
     struct request *r = *at;
 
-    if (r->device < hk->nr_chores && hk->chores[r->device]->compacting) {
+    if (r->device < hk->nr_chores &&
+        chore_is_at (hk->chores[r->device], r->job)) {
       at = &r->next;
       continue;
     }
@@ -215,6 +221,8 @@ thread_main (void *arg)
 {
   struct housekeeper *hk = arg;
 
+  /* Whoever waits for a page goes first.  In Linux this is of the thread. */
+  setpriority (PRIO_PROCESS, gettid (), NICE);
   uv_run (&hk->loop, UV_RUN_DEFAULT);
   return NULL;
 }
@@ -247,8 +255,8 @@ housekeeper_stop (struct housekeeper *hk)
 }
 
 int
-housekeeper_compact (struct housekeeper *hk, size_t i,
-                     void (*done) (void *opaque), void *opaque)
+housekeeper_do (struct housekeeper *hk, size_t i, enum chore_job job,
+                void (*done) (void *opaque), void *opaque)
 {
   struct request *r = malloc (sizeof *r);
 
@@ -256,9 +264,12 @@ housekeeper_compact (struct housekeeper *hk, size_t i,
     return -ENOMEM;
   chores_update (hk);
   if (i < hk->nr_chores)
-    chore_compact_all (hk->chores[i]);
-  *r = (struct request){
-    .device = i, .done = done, .opaque = opaque, .next = hk->requests};
+    chore_begin (hk->chores[i], job);
+  *r = (struct request){.device = i,
+                        .job = job,
+                        .done = done,
+                        .opaque = opaque,
+                        .next = hk->requests};
   hk->requests = r;
   uv_idle_start (&hk->idle, on_idle);
   return 0;

@@ -16,6 +16,7 @@
 
 #include <uv.h>
 
+#include "chore.h"
 #include "store.h"
 
 struct housekeeper;
@@ -58,10 +59,10 @@ int housekeeper_start (struct housekeeper *hk);
 /* Stop the thread and wait for it.  Does nothing if it was not started. */
 void housekeeper_stop (struct housekeeper *hk);
 
-/* On the loop thread: compact device i completely, and call done when that is
- * so.  -ENOMEM.
+/* On the loop thread: do a job on device i, in slices, and call done when that
+ * is so.  -ENOMEM.
  */
-int housekeeper_compact (struct housekeeper *hk, size_t i,
-                         void (*done) (void *opaque), void *opaque);
+int housekeeper_do (struct housekeeper *hk, size_t i, enum chore_job job,
+                    void (*done) (void *opaque), void *opaque);
 
 #endif /* HOUSEKEEPER_H */

@@ -3,7 +3,8 @@
  * housekeeper's loop.
  *
  * It must not matter to anybody else what a client does.  Answers are made in
- * memory at once; compaction is done in slices, with the connection suspended.
+ * memory at once; what takes long is done in slices, with the connection
+ * suspended.
  * A connection has a bounded buffer, a bounded body, and a deadline for all of
  * a request, after which it is shut down however busy it looks; and there may
  * be far more of them than an attacker's limit of descriptors usually allows.
@@ -28,7 +29,9 @@
 #define BLOCK_STATE_BYTES 8192u
 /* From the first byte of a connection, or the end of its last request. */
 #define REQUEST_DEADLINE_MS 5000u
-#define SWEEP_MS            500u
+/* What of a long answer must be taken in that time, to get as much again. */
+#define DEADLINE_BYTES (UINT64_C (1) << 20)
+#define SWEEP_MS       500u
 
 /* A connection; in http.connections. */
 struct connection {
@@ -56,10 +59,18 @@ struct request {
   char body[MAX_BODY + 1];
   size_t body_len;
   bool too_long;
-  bool is_compacting, is_compacted;
+  bool is_at_job, is_done;
+  const struct stats_node *job; /* that writing of which ordered it */
+  size_t index;                 /* of the device */
 };
 
 static void on_timer (uv_timer_t *timer);
+
+static void
+deadline_set (const struct http *http, struct connection *c)
+{
+  c->deadline = uv_now (housekeeper_loop (http->hk)) + REQUEST_DEADLINE_MS;
+}
 
 static enum MHD_Result
 answer (struct MHD_Connection *mhd, unsigned status, const char *type,
@@ -139,8 +150,10 @@ find_device (const struct stats_devices *devices, const char *name, size_t len,
 
 /* block_state can be long, so it is made as it is sent. */
 struct block_state {
+  struct request *request;
   struct store *store;
   uint64_t page;
+  uint64_t deadline_at; /* bytes sent, after which there is more time */
 };
 
 static ssize_t
@@ -149,12 +162,16 @@ block_state_read (void *opaque, uint64_t pos, char *buf, size_t size)
   struct block_state *bs = opaque;
   size_t n = stats_block_state_part (bs->store, &bs->page, buf, size);
 
-  (void) pos;
+  /* Whoever takes it at some speed gets all of it. */
+  if (pos >= bs->deadline_at) {
+    deadline_set (bs->request->http, bs->request->connection);
+    bs->deadline_at = pos + DEADLINE_BYTES;
+  }
   return n > 0 ? (ssize_t) n : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
 static enum MHD_Result
-get_block_state (struct MHD_Connection *mhd, struct store *store)
+get_block_state (struct request *rq, struct store *store)
 {
   struct block_state *bs = calloc (1, sizeof *bs);
   struct MHD_Response *response;
@@ -162,7 +179,9 @@ get_block_state (struct MHD_Connection *mhd, struct store *store)
 
   if (bs == NULL)
     return MHD_NO;
+  bs->request = rq;
   bs->store = store;
+  bs->deadline_at = DEADLINE_BYTES;
   response = MHD_create_response_from_callback (
     MHD_SIZE_UNKNOWN, BLOCK_STATE_BYTES, block_state_read, bs, free);
   if (response == NULL) {
@@ -171,7 +190,7 @@ get_block_state (struct MHD_Connection *mhd, struct store *store)
   }
   MHD_add_response_header (response, "Content-Type", TEXT_PLAIN);
   MHD_add_response_header (response, "Cache-Control", "no-store");
-  r = MHD_queue_response (mhd, MHD_HTTP_OK, response);
+  r = MHD_queue_response (rq->mhd, MHD_HTTP_OK, response);
   MHD_destroy_response (response);
   return r;
 }
@@ -185,41 +204,59 @@ get_node (struct request *rq, const struct stats_node *node,
   if (node->read == NULL)
     return refuse (rq->mhd, MHD_HTTP_METHOD_NOT_ALLOWED, "PUT",
                    "this attribute can only be written");
-  if (strcmp (node->name, "block_state") == 0)
-    return get_block_state (rq->mhd, device->store);
+  if (node->is_long)
+    return get_block_state (rq, device->store);
   return answer (rq->mhd, MHD_HTTP_OK,
                  is_json ? "application/json" : TEXT_PLAIN, node->read (device),
                  NULL);
 }
 
-/* A compaction that a client waits for is done; on the loop thread. */
+/* After a reset clients may come again. */
 static void
-compacted (void *opaque)
+job_end (struct request *rq)
+{
+  const struct stats_devices *devices = &rq->http->devices;
+  struct stats_device device = devices->get (devices->opaque, rq->index);
+
+  if (rq->job->job == JOB_RESET)
+    device.reset_end (device.opaque);
+}
+
+/* What a client waits for is done; on the loop thread. */
+static void
+job_done (void *opaque)
 {
   struct request *rq = opaque;
 
-  rq->is_compacted = true;
+  job_end (rq);
+  rq->is_done = true;
   MHD_resume_connection (rq->mhd);
   /* The loop looks again at once. */
   uv_timer_start (&rq->http->timer, on_timer, 0, 0);
 }
 
+/* Begin what a write ordered, and let the client wait for its end. */
 static enum MHD_Result
-put_compact (struct request *rq, size_t index)
+job_begin (struct request *rq, const struct stats_node *node, size_t index)
 {
-  if (rq->is_compacted) {
-    rq->connection->deadline =
-      uv_now (housekeeper_loop (rq->http->hk)) + REQUEST_DEADLINE_MS;
-    return answer (rq->mhd, MHD_HTTP_OK, TEXT_PLAIN, strdup (""), NULL);
-  }
-  rq->is_compacting = true;
+  rq->is_at_job = true;
+  rq->job = node;
+  rq->index = index;
   rq->connection->deadline = 0;
   MHD_suspend_connection (rq->mhd);
-  if (housekeeper_compact (rq->http->hk, index, compacted, rq) < 0) {
+  if (housekeeper_do (rq->http->hk, index, node->job, job_done, rq) < 0) {
+    job_end (rq);
     MHD_resume_connection (rq->mhd);
     return MHD_NO;
   }
   return MHD_YES;
+}
+
+static enum MHD_Result
+job_answer (struct request *rq)
+{
+  deadline_set (rq->http, rq->connection);
+  return answer (rq->mhd, MHD_HTTP_OK, TEXT_PLAIN, strdup (""), NULL);
 }
 
 static enum MHD_Result
@@ -237,9 +274,6 @@ put_node (struct request *rq, const struct stats_node *node,
   if (rq->too_long)
     return refuse (rq->mhd, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
                    "a value has at most 255 bytes");
-  if (strcmp (node->name, "compact") == 0)
-    return put_compact (rq, index);
-
   /* As with sysfs, a newline at the end is no part of the value. */
   if (rq->body_len > 0 && rq->body[rq->body_len - 1] == '\n')
     rq->body_len--;
@@ -248,6 +282,8 @@ put_node (struct request *rq, const struct stats_node *node,
     return refuse (rq->mhd, MHD_HTTP_BAD_REQUEST, NULL,
                    "a value has no zero bytes");
   r = node->write (device, rq->body, why, sizeof why);
+  if (r == 0 && node->has_job)
+    return job_begin (rq, node, index);
   if (r == 0)
     return answer (rq->mhd, MHD_HTTP_OK, TEXT_PLAIN, strdup (""), NULL);
   return refuse (
@@ -338,8 +374,8 @@ on_request (void *opaque, struct MHD_Connection *mhd, const char *url,
     *body_len = 0;
     return MHD_YES;
   }
-  if (rq->is_compacting && !rq->is_compacted)
-    return MHD_YES;
+  if (rq->is_at_job)
+    return rq->is_done ? job_answer (rq) : MHD_YES;
   return route (rq, url, method);
 }
 
@@ -353,8 +389,7 @@ on_completed (void *opaque, struct MHD_Connection *mhd, void **state,
   (void) mhd;
   (void) code;
   if (rq && rq->connection)
-    rq->connection->deadline =
-      uv_now (housekeeper_loop (http->hk)) + REQUEST_DEADLINE_MS;
+    deadline_set (http, rq->connection);
   free (rq);
   *state = NULL;
 }
@@ -372,7 +407,7 @@ on_connection (void *opaque, struct MHD_Connection *mhd, void **context,
     if (c == NULL)
       return; /* its requests will be refused */
     c->mhd = mhd;
-    c->deadline = uv_now (housekeeper_loop (http->hk)) + REQUEST_DEADLINE_MS;
+    deadline_set (http, c);
     c->next = http->connections;
     if (c->next)
       c->next->prev = c;
@@ -438,14 +473,15 @@ on_poll (uv_poll_t *poll, int status, int events)
 
 /* Leave most descriptors to the clients of the devices. */
 static unsigned
-max_connections (void)
+max_connections (unsigned nr_sockets)
 {
   struct rlimit limit;
+  rlim_t most;
 
-  if (getrlimit (RLIMIT_NOFILE, &limit) == -1 ||
-      limit.rlim_cur / 4 > MAX_CONNECTIONS)
+  if (getrlimit (RLIMIT_NOFILE, &limit) == -1)
     return MAX_CONNECTIONS;
-  return limit.rlim_cur / 4;
+  most = limit.rlim_cur / 4 / nr_sockets;
+  return most > MAX_CONNECTIONS ? MAX_CONNECTIONS : most;
 }
 
 /* Names have no characters that need escapes, and %00 would end one early. */
@@ -459,25 +495,28 @@ no_unescape (void *opaque, struct MHD_Connection *mhd, char *text)
 
 int
 http_create (struct housekeeper *hk, const struct stats_devices *devices,
-             int fd, bool read_only, struct http **out)
+             int fd, bool read_only, unsigned nr_sockets, struct http **out)
 {
   uv_loop_t *loop = housekeeper_loop (hk);
   struct http *http = calloc (1, sizeof *http);
   const union MHD_DaemonInfo *info;
 
-  if (http == NULL)
+  if (http == NULL) {
+    close (fd);
     return -ENOMEM;
+  }
   http->hk = hk;
   http->devices = *devices;
   http->read_only = read_only;
   http->daemon = MHD_start_daemon (
     MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, http,
     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-    max_connections (), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+    max_connections (nr_sockets), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
     (size_t) CONNECTION_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
     MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
     MHD_OPTION_UNESCAPE_CALLBACK, no_unescape, NULL, MHD_OPTION_END);
   if (http->daemon == NULL) {
+    close (fd);
     free (http);
     return -EIO;
   }

@@ -16,11 +16,13 @@
 
 struct http;
 
-/* Serve on a listening socket, which is closed in the end; to be called before
- * the housekeeper starts.  read_only: PUT is refused.  -ENOMEM or -EIO.
+/* Serve on a listening socket, one of so many; to be called before the
+ * housekeeper starts.  The socket is closed in the end, also if this fails.
+ * read_only: PUT is refused.  -ENOMEM or -EIO.
  */
 int http_create (struct housekeeper *hk, const struct stats_devices *devices,
-                 int fd, bool read_only, struct http **http);
+                 int fd, bool read_only, unsigned nr_sockets,
+                 struct http **http);
 
 /* On the loop thread: stop listening, drop every client, close the handles. */
 void http_stop (struct http *http);

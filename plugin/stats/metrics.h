@@ -32,6 +32,7 @@ struct metric {
   int is_counter; /* only grows, until the server ends */
   size_t offset;  /* of a uint64_t in struct store_stats */
   const char *help;
+  int of_server; /* the same for all devices */
 };
 
 /* Ordered by group, then as printed; ends with a name of NULL. */

@@ -112,11 +112,11 @@ static int
 idle_write (const struct stats_device *device, const char *text, char *why,
             size_t why_size)
 {
+  (void) device;
   if (strcmp (text, "all") != 0) {
     snprintf (why, why_size, "idle takes all, which marks every page");
     return -EINVAL;
   }
-  store_mark_idle (device->store);
   return 0;
 }
 
@@ -128,14 +128,14 @@ reset_write (const struct stats_device *device, const char *text, char *why,
     snprintf (why, why_size, "reset takes 1, which forgets every page");
     return -EINVAL;
   }
-  if (device->nr_clients > 0 || device->reset (device->opaque) < 0) {
+  if (device->nr_clients > 0 || device->reset_begin (device->opaque) < 0) {
     snprintf (why, why_size, "the device is in use: a client has it open");
     return -EBUSY;
   }
   return 0;
 }
 
-/* For when nobody waits for the end; over HTTP it is done in slices. */
+/* Whatever is written. */
 static int
 compact_write (const struct stats_device *device, const char *text, char *why,
                size_t why_size)
@@ -143,35 +143,55 @@ compact_write (const struct stats_device *device, const char *text, char *why,
   (void) text;
   (void) why;
   (void) why_size;
-  store_compact (device->store);
+  (void) device;
   return 0;
 }
 
+/* An attribute that is read, written, both; one that orders a job. */
+#define READ(n, r, h)                                                          \
+  {                                                                            \
+    .name = n, .help = h, .read = r                                            \
+  }
+#define WRITE(n, w, h)                                                         \
+  {                                                                            \
+    .name = n, .help = h, .write = w                                           \
+  }
+#define BOTH(n, r, w, h)                                                       \
+  {                                                                            \
+    .name = n, .help = h, .read = r, .write = w                                \
+  }
+#define ORDER(n, w, j, h)                                                      \
+  {                                                                            \
+    .name = n, .help = h, .write = w, .has_job = true, .job = j                \
+  }
+
 const struct stats_node stats_nodes[] = {
-  {"mm_stat", "zram's mm_stat: one line of nine figures", stats_mm_stat, NULL},
-  {"io_stat", "zram's io_stat: one line of four figures", stats_io_stat, NULL},
-  {"bd_stat", "zram's bd_stat: zeros, as there is no backing device",
-   stats_bd_stat, NULL},
-  {"debug_stat", "zram's debug_stat", stats_debug_stat, NULL},
-  {"classes", "zsmalloc's classes: a line for each size class", stats_classes,
-   NULL},
-  {"block_state", "zram's block_state: a line for each stored page",
-   stats_block_state, NULL},
-  {"stats.json", "all figures as JSON", stats_json, NULL},
-  {"disksize", "size of the device, bytes", disksize_read, NULL},
-  {"initstate", "1", initstate_read, NULL},
-  {"comp_algorithm", "the algorithms, and in brackets the one in use",
-   comp_algorithm_read, NULL},
-  {"algorithm_params", "its parameters", algorithm_params_read, NULL},
-  {"mem_limit", "most memory for compressed pages, bytes; 0 is no limit",
-   mem_limit_read, mem_limit_write},
-  {"mem_used_max", "write 0: reset mem_used_max to what is used now", NULL,
-   mem_used_max_write},
-  {"compact", "write anything: compact now", NULL, compact_write},
-  {"idle", "write all: mark every page idle, until it is used", NULL,
-   idle_write},
-  {"reset", "write 1: forget every page, of a device that nobody has open",
-   NULL, reset_write},
+  READ ("mm_stat", stats_mm_stat, "zram's mm_stat: one line of nine figures"),
+  READ ("io_stat", stats_io_stat, "zram's io_stat: one line of four figures"),
+  READ ("bd_stat", stats_bd_stat,
+        "zram's bd_stat: zeros, as there is no backing device"),
+  READ ("debug_stat", stats_debug_stat, "zram's debug_stat"),
+  READ ("classes", stats_classes,
+        "zsmalloc's classes: a line for each size class"),
+  {.name = "block_state",
+   .help = "zram's block_state: a line for each stored page",
+   .read = stats_block_state,
+   .is_long = true},
+  READ ("stats.json", stats_json, "all figures as JSON"),
+  READ ("disksize", disksize_read, "size of the device, bytes"),
+  READ ("initstate", initstate_read, "1"),
+  READ ("comp_algorithm", comp_algorithm_read,
+        "the algorithms, and in brackets the one in use"),
+  READ ("algorithm_params", algorithm_params_read, "its parameters"),
+  BOTH ("mem_limit", mem_limit_read, mem_limit_write,
+        "most memory for compressed pages, bytes; 0 is no limit"),
+  WRITE ("mem_used_max", mem_used_max_write,
+         "write 0: reset mem_used_max to what is used now"),
+  ORDER ("compact", compact_write, JOB_COMPACT, "write anything: compact now"),
+  ORDER ("idle", idle_write, JOB_IDLE,
+         "write all: mark every page idle, until it is used"),
+  ORDER ("reset", reset_write, JOB_RESET,
+         "write 1: forget every page, of a device that nobody has open"),
   {.name = NULL},
 };
 

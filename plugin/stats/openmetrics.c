@@ -52,7 +52,10 @@ stats_metrics (const struct stats_devices *devices, bool openmetrics)
     store_stats (devices->get (devices->opaque, i).store, &stats[i]);
   for (m = metrics; m->name; ++m) {
     family_head (fp, m, openmetrics);
-    for (i = 0; i < nr; ++i)
+    if (m->of_server && nr > 0)
+      fprintf (fp, "zspage_%s %" PRIu64 "\n", m->family,
+               metric_value (m, &stats[0]));
+    for (i = 0; !m->of_server && i < nr; ++i)
       fprintf (fp, "zspage_%s%s{device=\"%s\"} %" PRIu64 "\n", m->family,
                m->is_counter ? "_total" : "",
                devices->get (devices->opaque, i).name,

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "chore.h"
 #include "store.h"
 
 /* What statistics are about. */
@@ -17,8 +18,9 @@ struct stats_device {
   const char *comp_algorithm;
   int level;
   unsigned nr_clients; /* that have the device itself open */
-  /* Reset it, so that no client can come in the middle; 0, or -EBUSY. */
-  int (*reset) (void *opaque);
+  /* Before a reset: let no client in until its end.  0, or -EBUSY. */
+  int (*reset_begin) (void *opaque);
+  void (*reset_end) (void *opaque);
   void *opaque;
 };
 
@@ -41,10 +43,14 @@ struct stats_node {
   char *(*read) (const struct stats_device *device);
   /* Writing text, which may be anything, to it.  0; or -EINVAL, -EBUSY and in
    * why a sentence that says what is wrong and what is allowed.  NULL here: it
-   * cannot be written.
+   * cannot be written.  With a job it only prepares that.
    */
   int (*write) (const struct stats_device *device, const char *text, char *why,
                 size_t why_size);
+  /* What writing it is the order for; JOB_RESET wants reset_end after it. */
+  bool has_job;
+  enum chore_job job;
+  bool is_long; /* too long to be made in one piece: by HTTP only */
 };
 
 /* Ends with a name of NULL. */

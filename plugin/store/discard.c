@@ -23,6 +23,33 @@ empty_slots_locked (struct store *store, struct stripe *group, uint64_t first,
   }
 }
 
+static bool
+table_page_is_empty_locked (const struct store *store, uint64_t table_page)
+{
+  uint64_t idx = table_page * SLOTS_PER_TABLE_PAGE;
+  uint64_t end = idx + SLOTS_PER_TABLE_PAGE;
+
+  end = end < store->nr_pages ? end : store->nr_pages;
+  while (idx < end && slot_get_locked (store, idx) == 0)
+    ++idx;
+  return idx == end;
+}
+
+/* Give back the memory of a table page that was empty a moment ago. */
+static void
+table_page_release (struct store *store, uint64_t table_page)
+{
+  struct stripe *group = group_of (store, table_page);
+
+  ranked_lock (&store->table_lock);
+  group_lock (group);
+  if (table_is_present (store, table_page) &&
+      table_page_is_empty_locked (store, table_page))
+    table_release_locked (store, table_page);
+  group_unlock (group);
+  ranked_unlock (&store->table_lock);
+}
+
 /* Slots [first, end) of one table page, which was present a moment ago. */
 static void
 discard_in_table_page (struct store *store, uint64_t first, uint64_t end)
@@ -30,26 +57,21 @@ discard_in_table_page (struct store *store, uint64_t first, uint64_t end)
   uint64_t words[SLOTS_PER_TABLE_PAGE];
   uint64_t i, table_page = table_page_of (first);
   struct stripe *group = group_of (store, table_page);
-  bool whole = end - first == SLOTS_PER_TABLE_PAGE ||
-               (first % SLOTS_PER_TABLE_PAGE == 0 && end == store->nr_pages);
-  bool present;
+  bool present, empty = false;
 
-  if (whole)
-    ranked_lock (&store->table_lock);
   group_lock (group);
   present = table_is_present (store, table_page);
   if (present) {
     empty_slots_locked (store, group, first, end, words);
-    if (whole)
-      table_release_locked (store, table_page);
+    empty = table_page_is_empty_locked (store, table_page);
   }
   group_unlock (group);
-  if (whole)
-    ranked_unlock (&store->table_lock);
-
-  if (present)
-    for (i = 0; i < end - first; ++i)
-      object_free (store, first + i, words[i]);
+  if (!present)
+    return;
+  for (i = 0; i < end - first; ++i)
+    object_free (store, first + i, words[i]);
+  if (empty)
+    table_page_release (store, table_page);
 }
 
 static void

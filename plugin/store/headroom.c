@@ -31,7 +31,7 @@
 #define STAT_MS 100
 
 /* Limits above this are version 1's way to say that there is none. */
-#define NO_LIMIT (UINT64_C (1) << 62)
+#define NO_LIMIT   (UINT64_C (1) << 62)
 
 #define MAX_LEVELS 16
 

@@ -34,15 +34,16 @@ table_page_copy (struct store *store, uint64_t table_page, bool mark_idle,
   return present;
 }
 
-void
-store_mark_idle (struct store *store)
+bool
+store_mark_idle_slice (struct store *store, uint64_t *at)
 {
   uint64_t words[SLOTS_PER_TABLE_PAGE];
-  uint64_t end = store->nr_table_pages, t;
+  uint64_t end = store->nr_table_pages;
 
-  for (t = table_next_present (store, 0, end); t < end;
-       t = table_next_present (store, t + 1, end))
-    table_page_copy (store, t, true, words);
+  *at = table_next_present (store, *at, end);
+  if (*at < end)
+    table_page_copy (store, (*at)++, true, words);
+  return *at < end;
 }
 
 void
@@ -64,12 +65,11 @@ store_for_each_page (struct store *store, uint64_t first,
   }
 }
 
-void
-store_reset (struct store *store)
+static void
+counts_reset (struct store *store)
 {
   unsigned i;
 
-  store_trim (store, store_disksize (store), 0);
   for (i = 0; i < NR_STRIPES; ++i) {
     struct stripe *s = &store->stripes[i];
 
@@ -81,4 +81,31 @@ store_reset (struct store *store)
   }
   atomic_store (&store->notify_free, 0);
   zs_reset_counts (store->pool);
+}
+
+bool
+store_reset_slice (struct store *store, uint64_t *at)
+{
+  const uint64_t bytes = SLOTS_PER_TABLE_PAGE * ZSPAGE_PAGE_SIZE;
+  uint64_t end = store->nr_table_pages, offset, left;
+
+  *at = table_next_present (store, *at, end);
+  if (*at < end) {
+    offset = (*at)++ * bytes;
+    left = store_disksize (store) - offset;
+    store_trim (store, left < bytes ? left : bytes, offset);
+  }
+  if (*at < end)
+    return true;
+  counts_reset (store);
+  return false;
+}
+
+void
+store_reset (struct store *store)
+{
+  uint64_t at = 0;
+
+  while (store_reset_slice (store, &at))
+    ;
 }

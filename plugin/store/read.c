@@ -15,6 +15,8 @@ object_read_locked (struct store *store, struct codec_ctx *ctx, uint64_t idx,
   if (!zs_ref_is_plausible (store->pool, ref, len, idx))
     return -EIO;
   data = zs_map (store->pool, ref);
+  if (codec_checksum (data, len) != zs_tag (store->pool, ref))
+    return -EIO;
   switch (slot_kind (word)) {
   case SLOT_FILL_OBJ:
     if (len != sizeof value)

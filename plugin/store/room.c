@@ -2,35 +2,76 @@
 /* What a write does when there is no memory for it: because a limit is reached
  * or because the kernel refuses.
  *
- *   1. compact, if that can free anything, and try again; if the limit is one
- *      that several devices share, compact the others too;
- *   2. overwrite the page's own object, if the new data fit into it;
- *   3. fail with ENOSPC.
+ *   1. if the kernel refuses: give back stock, as stock of another kind does
+ *      not help, but its memory does;
+ *   2. compact a little;
+ *   3. if the limit is one that several devices share, or the kernel refuses:
+ *      the same with the others;
+ *   4. after each of these that freed something, and once more at last, try
+ *      again;
+ *   5. if the kernel refuses: take a page of the reserve;
+ *   6. overwrite the page's own object, if the new data fit into it;
+ *   7. fail with ENOSPC.
  */
 #include "store-internal.h"
 
-bool
-room_make (struct store *store, int err, size_t compacted)
-{
-  if (err == -ENOMEM) {
-    struct zs_pool_stats before, after;
+/* What to free at once: some hundred copies at most. */
+#define ROOM_PAGES 64u
 
-    /* Stock of another kind does not help, but its memory does. */
-    zs_pool_stats (store->pool, &before);
-    zs_trim_stock (store->pool, 0);
-    zs_pool_stats (store->pool, &after);
-    if (after.stock_pages < before.stock_pages)
-      return true;
-  }
-  if (err == -EDQUOT && zs_freeable_pages (store->pool) == 0 &&
-      store->room_elsewhere)
-    return store->room_elsewhere (store->room_opaque);
+static bool
+memory_is_refused (int err)
+{
+  return err == -ENOMEM || err == -ENOBUFS;
+}
+
+static bool
+give_stock (struct store *store)
+{
+  struct zs_pool_stats before, after;
+
+  zs_pool_stats (store->pool, &before);
+  zs_trim_stock (store->pool, 0);
+  zs_pool_stats (store->pool, &after);
+  return after.stock_pages < before.stock_pages;
+}
+
+bool
+store_make_room (struct store *store, bool memory_is_refused)
+{
+  if (memory_is_refused && give_stock (store))
+    return true;
+  if (zs_compact_some (store->pool, ROOM_PAGES) == 0)
+    return false;
+  if (memory_is_refused)
+    give_stock (store); /* which is what it freed */
+  return true;
+}
+
+void
+room_begin (struct store *store, struct room *room)
+{
+  room->compacted = zs_compacted_pages (store->pool);
+}
+
+bool
+room_make (struct store *store, int err, struct room *room)
+{
+  bool freed;
+
   ranked_lock (&store->room_lock);
-  if (zs_freeable_pages (store->pool) > 0)
-    zs_compact (store->pool);
+  /* Whoever held the lock before may have freed enough for all. */
+  freed = zs_compacted_pages (store->pool) != room->compacted ||
+          store_make_room (store, memory_is_refused (err));
   ranked_unlock (&store->room_lock);
-  /* Whoever held the lock before may have freed something for all. */
-  return zs_compacted_pages (store->pool) != compacted;
+  if (!freed && err != -ENOSPC && store->room_elsewhere)
+    freed = store->room_elsewhere (store->room_opaque, memory_is_refused (err));
+  if (freed)
+    return true;
+  /* What others freed while this looked, it did not see. */
+  if (room->was_last)
+    return false;
+  room->was_last = true;
+  return true;
 }
 
 int
@@ -54,6 +95,7 @@ room_overwrite_locked (struct store *store, struct stripe *stripe, uint64_t idx,
   word = slot_make_object (kind, store->bounce, len);
   slot_publish_locked (store, stripe, idx, word);
   memcpy (zs_map (store->pool, ref), data, len);
+  zs_set_tag (store->pool, ref, codec_checksum (data, len));
   slot_repoint_locked (store, idx, slot_with_ref (word, ref));
   ranked_unlock (&store->bounce_lock);
   return 0;

@@ -14,7 +14,9 @@
  * Locks, in order: codec context, table_lock, stripes (ascending), room_lock,
  * then the pool's.  A stripe is held across decompression, so that the object
  * does not move meanwhile; and, for a page written in part, across compression
- * and growth of the pool, which may ask the kernel for memory.
+ * and growth of the pool, which may ask the kernel for memory.  The 8 stripes of
+ * a table page are held while its memory goes back to the kernel.  Room is made
+ * with nothing held.
  */
 #ifndef STORE_INTERNAL_H
 #define STORE_INTERNAL_H
@@ -54,6 +56,8 @@ struct store {
   struct arena arena;
   struct zs_pool *pool;
   struct codec_pool *codec;
+  bool counts_codec; /* in mem_meta */
+  struct zs_budget *budget;
   uint64_t nr_pages;
   struct zspage_header header; /* what the arena's header says */
   bool reads_need_ctx;
@@ -79,7 +83,7 @@ struct store {
   struct ranked_lock room_lock;
   /* Guards the content of the bounce page. */
   struct ranked_lock bounce_lock;
-  bool (*room_elsewhere) (void *opaque);
+  bool (*room_elsewhere) (void *opaque, bool memory_is_refused);
   void *room_opaque;
 
   _Atomic uint64_t notify_free;
@@ -211,10 +215,18 @@ int page_write_part (struct store *store, uint64_t idx, const void *data,
 
 /* room.c */
 
-/* After zs_malloc failed with this error: try to make room.  compacted is
- * zs_compacted_pages before that attempt.  Whether it is worth another one.
+/* A write's attempts to find room; all zero at first. */
+struct room {
+  size_t compacted; /* zs_compacted_pages before the last attempt */
+  bool was_last;
+};
+
+/* Before an attempt. */
+void room_begin (struct store *store, struct room *room);
+/* After an attempt failed with this error of zs_malloc: make some room.  Whether
+ * it is worth another attempt.  Wants no locks.
  */
-bool room_make (struct store *store, int err, size_t compacted);
+bool room_make (struct store *store, int err, struct room *room);
 
 /* Overwrite the object that the locked slot has, if the data fit in it.
  * At any instant the slot refers to the whole old or the whole new data.

@@ -168,6 +168,8 @@ store_create (const struct store_config *config, struct store **out)
   if (r < 0)
     goto err_free;
   store->codec = config->codec;
+  store->counts_codec = config->counts_codec;
+  store->budget = config->budget;
   store->room_elsewhere = config->room_elsewhere;
   store->room_opaque = config->room_opaque;
   store->reads_need_ctx =
@@ -354,9 +356,17 @@ store_stats (struct store *store, struct store_stats *s)
   if (atomic_load_explicit (&store->started, memory_order_relaxed))
     table += ZSPAGE_PAGE_SIZE; /* header */
   s->disksize = store->header.disksize;
-  s->mem_meta = table + zs.meta_bytes + NR_STRIPES * sizeof *store->stripes +
-                sizeof *store + codec_pool_bytes (store->codec);
+  s->mem_meta =
+    table + zs.meta_bytes + NR_STRIPES * sizeof *store->stripes + sizeof *store;
+  if (store->counts_codec)
+    s->mem_meta += codec_pool_bytes (store->codec);
   s->mem_reserve =
     (uint64_t) (zs.stock_pages + zs.reserve_pages) * ZSPAGE_PAGE_SIZE;
   s->mem_resident = arena_resident (&store->arena);
+  if (store->budget) {
+    s->total_mem_used =
+      (uint64_t) atomic_load (&store->budget->used) * ZSPAGE_PAGE_SIZE;
+    s->total_mem_limit =
+      (uint64_t) atomic_load (&store->budget->limit) * ZSPAGE_PAGE_SIZE;
+  }
 }

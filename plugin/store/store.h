@@ -25,11 +25,13 @@ struct store_config {
   unsigned chain_size;      /* pages, 4..16 */
   size_t reserve_pages;     /* kept for when the kernel refuses memory */
   struct codec_pool *codec; /* borrowed; may be shared by several stores */
+  bool counts_codec;        /* in mem_meta; one of those that share it */
   struct zs_budget *budget; /* of several stores together; NULL = none */
-  /* The budget is used up, and compacting this store did not help: make room
-   * in others.  Returns whether it is worth another try.  May be NULL.
+  /* The budget is used up, or the kernel refuses memory, and this store has
+   * nothing to give: make room in others.  Called without locks.  Returns
+   * whether that freed anything.  May be NULL.
    */
-  bool (*room_elsewhere) (void *opaque);
+  bool (*room_elsewhere) (void *opaque, bool memory_is_refused);
   void *room_opaque;
   struct headroom *headroom;   /* NULL = memory is what the kernel gives */
   const struct arena_ops *ops; /* NULL = libc's */
@@ -42,6 +44,11 @@ int store_create (const struct store_config *config, struct store **store);
 void store_destroy (struct store *store);
 
 uint64_t store_disksize (const struct store *store);
+
+/* Make some room for another store that shares a limit, or memory, with this
+ * one.  Whether that freed anything.
+ */
+bool store_make_room (struct store *store, bool memory_is_refused);
 
 /* Any offset and length within the device; -EINVAL beyond it. */
 
@@ -93,13 +100,18 @@ void store_set_mem_limit (struct store *store, uint64_t bytes);
 /* As writing 0 to zram's mem_used_max. */
 void store_reset_mem_used_max (struct store *store);
 
-/* Mark every stored page idle, until it is read or written. */
-void store_mark_idle (struct store *store);
+/* Mark every stored page idle, until it is read or written; in slices of at most
+ * 512 pages.  *at is 0 at first; whether there is more to do.
+ */
+bool store_mark_idle_slice (struct store *store, uint64_t *at);
 
 /* Forget every page, and start every count again.  Meant for a device that
  * nobody uses; what is written meanwhile may be forgotten too.
  */
 void store_reset (struct store *store);
+
+/* The same in slices of at most 512 pages, as store_mark_idle_slice. */
+bool store_reset_slice (struct store *store, uint64_t *at);
 
 #define STORE_PAGE_SAME 1u
 #define STORE_PAGE_HUGE 2u
@@ -128,6 +140,7 @@ struct store_stats {
   uint64_t freeable;     /* bytes that compaction could give back */
   uint64_t excess_stock; /* bytes of stock beyond what is kept at rest */
   uint64_t objects_moved;
+  uint64_t total_mem_used, total_mem_limit; /* of the budget; limit 0 = none */
 };
 /* Constant time but for the sum over a few hundred stripes.  Figures may be
  * of slightly different moments.

@@ -38,12 +38,13 @@ page_encode (struct store *store, struct codec_ctx *ctx, const void *page,
   }
 }
 
-/* Make the image's object and its word.  -ENOSPC: there is no room. */
+/* Make the image's object and its word.  is_last: the reserve may be used.
+ * Errors as of zs_malloc.
+ */
 static int
 image_place (struct store *store, uint64_t idx, const struct image *image,
-             uint64_t *word)
+             bool is_last, uint64_t *word)
 {
-  size_t compacted;
   zs_ref ref;
   int r;
 
@@ -51,15 +52,30 @@ image_place (struct store *store, uint64_t idx, const struct image *image,
     *word = image->word;
     return 0;
   }
-  do {
-    compacted = zs_compacted_pages (store->pool);
-    r = zs_malloc (store->pool, image->len, idx, &ref);
-  } while (r < 0 && room_make (store, r, compacted));
+  r = zs_malloc (store->pool, image->len, idx, &ref);
+  if (is_last && (r == -ENOMEM || r == -ENOBUFS))
+    r = zs_malloc_reserve (store->pool, image->len, idx, &ref);
   if (r < 0)
-    return -ENOSPC;
+    return r;
   memcpy (zs_map (store->pool, ref), image->data, image->len);
+  zs_set_tag (store->pool, ref, codec_checksum (image->data, image->len));
   *word = slot_make_object (image->kind, ref, image->len);
   return 0;
+}
+
+/* image_place, after it failed with an error: making room, again and again. */
+static int
+image_place_with_room (struct store *store, uint64_t idx,
+                       const struct image *image, int err, struct room *room,
+                       uint64_t *word)
+{
+  while (room_make (store, err, room)) {
+    room_begin (store, room);
+    err = image_place (store, idx, image, false, word);
+    if (err == 0)
+      return 0;
+  }
+  return image_place (store, idx, image, true, word);
 }
 
 /* Publish what image_place made; if it failed, try to overwrite the object
@@ -82,13 +98,23 @@ static int
 page_write (struct store *store, uint64_t idx, const void *page)
 {
   struct codec_ctx *ctx = codec_get (store->codec);
+  uint8_t kept[ZSPAGE_PAGE_SIZE];
   struct stripe *stripe;
+  struct room room = {0};
   struct image image;
   uint64_t word = 0, old = 0;
   int placed, r;
 
   page_encode (store, ctx, page, &image);
-  placed = image_place (store, idx, &image, &word);
+  room_begin (store, &room);
+  placed = image_place (store, idx, &image, false, &word);
+  if (placed < 0) {
+    /* This may take a while, in which others need the context. */
+    image.data = memcpy (kept, image.data, image.len);
+    codec_put (ctx);
+    ctx = NULL;
+    placed = image_place_with_room (store, idx, &image, placed, &room, &word);
+  }
   r = slot_lock_for_write (store, idx, &stripe);
   if (r == 0) {
     r = image_commit_locked (store, stripe, idx, &image, placed, word, &old);
@@ -96,8 +122,70 @@ page_write (struct store *store, uint64_t idx, const void *page)
   }
   else if (placed == 0)
     old = word;
-  codec_put (ctx);
+  if (ctx)
+    codec_put (ctx);
   object_free (store, idx, old);
+  return r;
+}
+
+/* A page to be changed in part. */
+struct part {
+  uint64_t idx;
+  const void *data; /* NULL: zeros */
+  size_t within, len;
+};
+
+/* Read, change and publish it, with its slot locked; or, if there is no room
+ * and this is not the last attempt, say so in *no_room, an error of zs_malloc,
+ * and change nothing.
+ */
+static int
+part_change_locked (struct store *store, struct stripe *stripe,
+                    struct codec_ctx *ctx, const struct part *part,
+                    bool is_last, int *no_room, uint64_t *old)
+{
+  uint8_t page[ZSPAGE_PAGE_SIZE];
+  struct image image;
+  uint64_t word = 0;
+  int placed, r = page_read_locked (store, stripe, ctx, part->idx, page);
+
+  if (r < 0)
+    return r;
+  if (part->data)
+    memcpy (page + part->within, part->data, part->len);
+  else
+    memset (page + part->within, 0, part->len);
+  page_encode (store, ctx, page, &image);
+  /* Zeros that were not written are nothing. */
+  if (part->data == NULL && image.word == slot_make_fill (0)) {
+    *old = slot_publish_locked (store, stripe, part->idx, 0);
+    return 0;
+  }
+  placed = image_place (store, part->idx, &image, is_last, &word);
+  if (placed < 0 && !is_last) {
+    *no_room = placed;
+    return 0;
+  }
+  return image_commit_locked (store, stripe, part->idx, &image, placed, word,
+                              old);
+}
+
+static int
+part_try (struct store *store, const struct part *part, bool is_last,
+          int *no_room)
+{
+  struct codec_ctx *ctx = codec_get (store->codec);
+  struct stripe *stripe;
+  uint64_t old = 0;
+  int r = slot_lock_for_write (store, part->idx, &stripe);
+
+  *no_room = 0;
+  if (r == 0) {
+    r = part_change_locked (store, stripe, ctx, part, is_last, no_room, &old);
+    slot_unlock (stripe);
+  }
+  codec_put (ctx);
+  object_free (store, part->idx, old);
   return r;
 }
 
@@ -105,31 +193,17 @@ int
 page_write_part (struct store *store, uint64_t idx, const void *data,
                  size_t within, size_t len)
 {
-  uint8_t page[ZSPAGE_PAGE_SIZE];
-  struct codec_ctx *ctx = codec_get (store->codec);
-  struct stripe *stripe;
-  struct image image;
-  uint64_t word = 0, old = 0;
-  int placed, r;
+  const struct part part = {idx, data, within, len};
+  struct room room = {0};
+  int no_room, r;
 
-  r = slot_lock_for_write (store, idx, &stripe);
-  if (r < 0)
-    goto out;
-  r = page_read_locked (store, stripe, ctx, idx, page);
-  if (r == 0) {
-    if (data)
-      memcpy (page + within, data, len);
-    else
-      memset (page + within, 0, len);
-    page_encode (store, ctx, page, &image);
-    placed = image_place (store, idx, &image, &word);
-    r = image_commit_locked (store, stripe, idx, &image, placed, word, &old);
-  }
-  slot_unlock (stripe);
-  object_free (store, idx, old);
-out:
-  codec_put (ctx);
-  return r;
+  do {
+    room_begin (store, &room);
+    r = part_try (store, &part, false, &no_room);
+    if (no_room == 0)
+      return r;
+  } while (room_make (store, no_room, &room));
+  return part_try (store, &part, true, &no_room);
 }
 
 int

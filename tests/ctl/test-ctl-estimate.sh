@@ -28,7 +28,11 @@ expect "rows" "$(wc -l <"$tmp/out")" -eq 5
 expect "titles" "$(head -n 1 "$tmp/out")" = \
     "ALGORITHM LEVEL DATA COMPR MEMORY RATIO WRITE-US READ-US HUGE% SAME%"
 expect_match "lz4" "$(sed -n 2p "$tmp/out")" "^lz4 1 $orig $compr [0-9]+ "
-expect_match "progress" "$(tail -n 2 "$tmp/err")" 'estimate 100%'
+# A line for each try, which counts its own pages, and for one before.
+expect "lines of progress" "$(grep -c '100%' "$tmp/err")" -eq 5
+mb=$(awk -v nr="$nr" 'BEGIN { printf "%.0f", nr * 4096 / 1e6 }')
+expect_match "progress" "$(tail -n 1 "$tmp/err")" \
+    "zstd 9 100%  $mb of $mb MB"
 
 # Some pages stand for all.
 expect_status 0 estimate --file "$tmp/pages" --max-pages 100 --json

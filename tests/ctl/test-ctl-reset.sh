@@ -37,7 +37,7 @@ exec 9<>"$tmp/fifo"
 nbdcopy "$uri" - >&9 &
 copy_pid=$!
 wait_clients -gt 0
-expect_failure 1 'in use' reset default --yes
+expect_failure 1 'default: reset: the device is in use' reset default --yes
 expect "data" "$(data)" -eq 4096000
 kill "$copy_pid"
 wait "$copy_pid" || :

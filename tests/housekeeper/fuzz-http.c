@@ -267,10 +267,16 @@ device_store (void *opaque, size_t i)
 }
 
 static int
-device_reset (void *store)
+reset_begin (void *opaque)
 {
-  store_reset (store);
+  (void) opaque;
   return 0;
+}
+
+static void
+reset_end (void *opaque)
+{
+  (void) opaque;
 }
 
 static struct stats_device
@@ -283,7 +289,8 @@ device_get (void *opaque, size_t i)
     .comp_algorithm = "lz4",
     .level = 1,
     .nr_clients = nr_clients[i],
-    .reset = device_reset,
+    .reset_begin = reset_begin,
+    .reset_end = reset_end,
     .opaque = stores[i],
   };
 }
@@ -311,7 +318,7 @@ server_make (void)
   for (i = 0; i < NR_DEVICES; ++i)
     MUST (store_create (&config, &stores[i]) == 0);
   MUST (housekeeper_create (0, &for_hk, &hk) == 0);
-  MUST (http_create (hk, &for_stats, -1, false, &http) == 0);
+  MUST (http_create (hk, &for_stats, -1, false, 1, &http) == 0);
 }
 
 /* Some pages for the attributes to tell of, if the last reset took them. */

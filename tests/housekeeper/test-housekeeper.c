@@ -92,7 +92,7 @@ on_ask (uv_async_t *handle)
   unsigned i;
 
   for (i = 0; i < fx->ask_times; ++i)
-    if (housekeeper_compact (fx->hk, fx->ask_device, on_done, fx) < 0)
+    if (housekeeper_do (fx->hk, fx->ask_device, JOB_COMPACT, on_done, fx) < 0)
       abort ();
 }
 

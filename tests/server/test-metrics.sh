@@ -27,7 +27,7 @@ expect "samples of both" "$(grep -v '^#' "$tmp/text")" = \
 awk '$2 == "TYPE" { type[$3] = $4; n++ }
      $2 == "UNIT" && substr ($3, length ($3) - length ($4)) != "_" $4 {
          print "bad unit: " $0; bad = 1 }
-     !/^#/ { sub (/{.*/, ""); family = $0
+     !/^#/ { sub (/[{ ].*/, ""); family = $0
          if (!(family in type)) {
              sub (/_total$/, "", family)
              if (type[family] != "counter") { print "no type: " $0; bad = 1 }

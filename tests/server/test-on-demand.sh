@@ -20,6 +20,15 @@ for ((i = 1; i <= 64; i++)); do
     ../nbd-do "$(export_uri "vm-$i")" "read 0 8K text:$i" "read 8K 4K 0"
 done
 
+# Alone, max_devices would do nothing.
+for option in "" on_demand=false device=a; do
+    # shellcheck disable=SC2086
+    expect_fails run_nbdkit -f -U - "$plugin" 64M max_devices=2 $option \
+        --run true >"$tmp/said" 2>&1
+    grep -q 'max_devices=2: .*on_demand=true is missing' "$tmp/said" ||
+        die "max_devices=2 $option: says $(cat "$tmp/said")"
+done
+
 start_with_stats 64M on_demand=true max_devices=2 device=fixed
 ../nbd-do "$(export_uri fixed)" "write 0 4K text:1"
 ../nbd-do "$(export_uri a)" "write 0 4K text:2"

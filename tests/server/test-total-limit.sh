@@ -29,6 +29,10 @@ expect "memory of both" "$(sum)" -le $((8 * MIB))
 ../nbd-do "$(export_uri b)" "each 4K write 0 4M random:2" "read 0 4M random:2"
 expect "memory of both" "$(sum)" -le $((8 * MIB))
 
+http /metrics | awk -v sum="$(sum)" '$1 == "zspage_total_mem_limit_bytes" && $2 == 8388608 { limit = 1 }
+    $1 == "zspage_total_mem_used_bytes" && $2 == sum { used = 1 }
+    END { exit !(limit && used) }' || die "the metrics do not have the total"
+
 # What compaction of a can free, b gets.
 ../nbd-do "$(export_uri a)" "trim 0 128M"
 ../nbd-do "$(export_uri b)" "trim 0 128M"

@@ -32,7 +32,9 @@ void pool_fixture_init (struct pool_fixture *f, unsigned chain_size,
 /* Checks everything before. */
 void pool_fixture_fini (struct pool_fixture *f);
 
-/* zs_malloc for objects[owner], which has none, and write its bytes. */
+/* zs_malloc for objects[owner], which has none, from the reserve if need be, and
+ * write its bytes.
+ */
 int pool_put (struct pool_fixture *f, uint32_t owner, size_t len);
 /* Check the bytes of objects[owner] and free it. */
 void pool_drop (struct pool_fixture *f, uint32_t owner);

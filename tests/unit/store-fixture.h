@@ -23,6 +23,9 @@ struct store_params {
   unsigned chain_size;
   size_t reserve_pages;
   enum codec_id codec;
+  struct zs_budget *budget;
+  bool (*room_elsewhere) (void *opaque, bool memory_is_refused);
+  void *room_opaque;
 };
 
 /* The store uses fail_arena_ops, which are reset. */

@@ -180,6 +180,37 @@ model_trim (struct store_model *m, uint64_t len, uint64_t offset)
   return NULL;
 }
 
+/* Zero a part of a page.  If nothing is left in it, it counts no more; but
+ * zeros that were written before do.
+ */
+static void
+apply_zero_part (struct store_model *m, uint64_t len, uint64_t offset)
+{
+  uint64_t idx = offset / PAGE;
+
+  if (len == 0 || reads_as_zeros (m, idx))
+    return;
+  memset (m->data + offset, 0, len);
+  if (reads_as_zeros (m, idx))
+    m->stored[idx] = false;
+}
+
+/* What a zero does up to a page boundary, or to its end. */
+static void
+apply_zero (struct store_model *m, uint64_t len, uint64_t offset)
+{
+  uint64_t end = offset + len;
+  uint64_t head = zspage_align_up (offset, PAGE);
+  uint64_t tail = end / PAGE * PAGE;
+
+  if (head > end)
+    head = end;
+  apply_trim (m, len, offset);
+  apply_zero_part (m, head - offset, offset);
+  if (tail >= head)
+    apply_zero_part (m, end - tail, tail);
+}
+
 const char *
 model_zero (struct store_model *m, uint64_t len, uint64_t offset)
 {
@@ -199,8 +230,7 @@ model_zero (struct store_model *m, uint64_t len, uint64_t offset)
   if (why)
     return why;
   if (r == 0) {
-    apply_trim (m, len, offset);
-    memset (m->data + offset, 0, len);
+    apply_zero (m, len, offset);
     return NULL;
   }
   m->failed++;
@@ -209,8 +239,7 @@ model_zero (struct store_model *m, uint64_t len, uint64_t offset)
     return NULL;
   if (first == last || (offset + len) % PAGE == 0)
     return WRONG (m, "a zero failed and did something");
-  apply_trim (m, len, offset);
-  memset (m->data + offset, 0, last * PAGE - offset);
+  apply_zero (m, last * PAGE - offset, offset);
   return read_around (m, len, offset);
 }
 

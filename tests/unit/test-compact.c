@@ -160,7 +160,9 @@ efficiency_is_97_percent_after_compaction (void **state)
   pool_fixture_init (&f, 8, NR_CHUNKS, n, 0);
   for (i = 0; i < n; ++i)
     assert_int_equal (
-      pool_put (&f, i, 16 * (30 + 7 * rng_below (&rng, 12)) - 4), 0);
+      pool_put (&f, i,
+                16 * (30 + 7 * rng_below (&rng, 12)) - ZSPAGE_OBJECT_HEADER),
+      0);
   thin_out (&f, &rng, 40);
   before = efficiency (&f);
   zs_compact (f.pool);

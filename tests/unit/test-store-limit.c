@@ -379,6 +379,144 @@ who_waited_for_room_gets_it (void **state)
   store_fixture_fini (&f);
 }
 
+/* Fill a device with objects of half a page, and free every other one: much is
+ * freeable, and nothing has room.  Returns how many pages there were.
+ */
+static uint64_t
+fill_and_thin_out (struct store *store, struct rng *rng)
+{
+  uint64_t idx, n = fill_up (store, PAGE_HALF, rng);
+
+  for (idx = 0; idx < n; idx += 2)
+    trim_pages (store, idx, 1);
+  assert_true (store_stats_now (store).freeable > 0);
+  return n;
+}
+
+/* Also if the objects that must move are of the slots that the page's own lock
+ * guards.
+ */
+static void
+a_part_of_a_page_is_written_after_compaction_too (void **state)
+{
+  struct store_fixture f = fixture (LIMIT);
+  struct rng rng = rng_make (80);
+  uint8_t page[PAGE];
+  uint64_t n;
+
+  (void) state;
+  n = fill_and_thin_out (f.store, &rng);
+  page_make (PAGE_RANDOM, &rng, page);
+  while (store_stats_now (f.store).freeable > 0) {
+    assert_true (n < 2048);
+    assert_int_equal (store_write (f.store, page, PAGE - 1, n++ * PAGE), 0);
+  }
+  assert_true (store_stats_now (f.store).pages_compacted > 0);
+  store_fixture_fini (&f);
+}
+
+struct elsewhere {
+  struct store *other;
+  unsigned calls;
+};
+
+static bool
+make_room_elsewhere (void *opaque, bool memory_is_refused)
+{
+  struct elsewhere *e = opaque;
+
+  e->calls++;
+  return e->other && store_make_room (e->other, memory_is_refused);
+}
+
+/* Two stores that share a limit: what can be freed in one the other gets, whole
+ * pages and parts of them.
+ */
+static void
+room_is_made_in_other_stores_for_a_shared_limit (void **state)
+{
+  struct zs_budget budget = {.limit = 2 * LIMIT};
+  struct elsewhere e = {.other = NULL};
+  struct store_params params = {.nr_pages = 2048,
+                                .budget = &budget,
+                                .room_elsewhere = make_room_elsewhere,
+                                .room_opaque = &e};
+  struct store_fixture a, b;
+  struct rng rng = rng_make (81);
+  uint8_t page[PAGE];
+  uint64_t n, compacted, part;
+
+  (void) state;
+  store_fixture_init (&a, params);
+  store_fixture_init (&b, params);
+  n = fill_and_thin_out (a.store, &rng);
+  assert_true (e.calls > 0);
+  e.other = a.store;
+  page_make (PAGE_RANDOM, &rng, page);
+  for (part = 0, n = 0; store_stats_now (a.store).freeable > 0; ++n) {
+    assert_true (n < 2048);
+    part = part ? 0 : 1;
+    assert_int_equal (store_write (b.store, page, PAGE - part, n * PAGE), 0);
+  }
+  compacted = store_stats_now (a.store).pages_compacted;
+  assert_true (compacted > 0);
+  /* Then it is full. */
+  fill_up (b.store, PAGE_RANDOM, &rng);
+  assert_in_range (atomic_load (&budget.used), 2 * LIMIT - 8, 2 * LIMIT);
+  store_fixture_fini (&b);
+  store_fixture_fini (&a);
+}
+
+/* While another thread compacts, a write that fails would fail again: nothing
+ * was on its way from one hand to the other.
+ */
+struct compactor {
+  struct store *store;
+  _Atomic bool stop;
+};
+
+static void *
+compact_always (void *arg)
+{
+  struct compactor *c = arg;
+  unsigned i;
+  bool more;
+
+  while (!atomic_load (&c->stop))
+    for (i = 0; i < 255; ++i)
+      store_compact_slice (c->store, i, &more);
+  return NULL;
+}
+
+static void
+compaction_by_another_thread_makes_no_write_fail (void **state)
+{
+  struct store_fixture f = fixture (LIMIT);
+  struct compactor c = {.store = f.store};
+  struct rng rng = rng_make (82);
+  size_t i, n = test_scaled (200);
+  uint8_t page[PAGE];
+  pthread_t thread;
+  uint64_t idx;
+
+  (void) state;
+  assert_int_equal (pthread_create (&thread, NULL, compact_always, &c), 0);
+  for (i = 0; i < n; ++i) {
+    for (idx = 0;; ++idx) {
+      page_make (PAGE_HALF, &rng, page);
+      if (store_write (f.store, page, PAGE, idx * PAGE) < 0)
+        break;
+    }
+    assert_int_equal (store_write (f.store, page, PAGE, idx * PAGE), -ENOSPC);
+    for (; idx > 0; --idx)
+      if (rng_one_in (&rng, 2))
+        trim_pages (f.store, idx - 1, 1);
+  }
+  atomic_store (&c.stop, true);
+  pthread_join (thread, NULL);
+  store_fixture_fini (&f);
+}
+
 int
 main (void)
 {
@@ -393,6 +531,9 @@ main (void)
     cmocka_unit_test (a_failed_request_stops_at_the_page_that_did_not_fit),
     cmocka_unit_test (zero_of_a_part_that_does_not_fit_is_enospc_and_counted),
     cmocka_unit_test (it_compacts_before_it_refuses),
+    cmocka_unit_test (a_part_of_a_page_is_written_after_compaction_too),
+    cmocka_unit_test (room_is_made_in_other_stores_for_a_shared_limit),
+    cmocka_unit_test (compaction_by_another_thread_makes_no_write_fail),
     cmocka_unit_test (raising_or_lifting_the_limit_lets_writes_go_on),
     cmocka_unit_test (who_waited_for_room_gets_it),
   };
