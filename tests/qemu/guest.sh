@@ -24,6 +24,7 @@ swap_counters ()
 }
 
 # Usage: swap_on DEVICE [ARG-OF-SWAPON...]
+# The shell prefers busybox's own, unless swapon is set to another.
 swap_on ()
 {
     local dev="$1"
@@ -32,7 +33,7 @@ swap_on ()
     echo "$dev: rotational $(cat "/sys/block/${dev##*/}/queue/rotational")," \
         "most bytes to discard" \
         "$(cat "/sys/block/${dev##*/}/queue/discard_max_bytes")"
-    swapon "$@" "$dev"
+    "${swapon:-swapon}" "$@" "$dev"
 }
 
 # Usage: swap_off DEVICE...

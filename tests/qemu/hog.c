@@ -7,7 +7,7 @@
  * some at random.  What a page holds follows from the seed, the pass and its
  * number, so that a page which is old, another page's or another hog's is
  * known for what it is.  With `wait', a line of standard input is awaited after
- * the first pass.
+ * the first pass, and then all is verified once more.
  *
  * It is linked statically, to run in a machine that has little else.
  *
@@ -23,9 +23,9 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define PAGE_SIZE 4096
-#define PAGE_WORDS (PAGE_SIZE / 8)
-#define PIECE_WORDS 32
+#define PAGE_SIZE      4096
+#define PAGE_WORDS     (PAGE_SIZE / 8)
+#define PIECE_WORDS    32
 #define MAX_COMPLAINTS 10
 
 static uint64_t
@@ -54,7 +54,7 @@ make_page (uint64_t *page, uint64_t seed, uint64_t pass, uint64_t nr)
 {
   uint64_t key = mix (seed ^ mix (pass << 32 ^ nr) ^ 1);
   uint64_t state = key | 1;
-  unsigned kind = (unsigned)(nr % 32), i;
+  unsigned kind = (unsigned) (nr % 32), i;
 
   if (kind == 7) {
     for (i = 0; i < PAGE_WORDS; i++)
@@ -113,22 +113,37 @@ verify (const uint64_t *memory, uint64_t seed, uint64_t pass, uint64_t nr,
   return false;
 }
 
+/* Verify all pages, and then some at random.  Returns how many were wrong. */
+static uint64_t
+verify_all (const uint64_t *memory, uint64_t seed, uint64_t pass,
+            uint64_t nr_pages)
+{
+  uint64_t nr, i, state = seed | 1, wrong = 0;
+
+  for (nr = 0; nr < nr_pages; nr++)
+    wrong += !verify (memory, seed, pass, nr, nr_pages);
+  for (i = 0; i < nr_pages / 64; i++)
+    wrong += !verify (memory, seed, pass, next (&state) % nr_pages, nr_pages);
+  return wrong;
+}
+
 static double
 seconds (void)
 {
   struct timespec now;
 
   clock_gettime (CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+  return (double) now.tv_sec + (double) now.tv_nsec / 1e9;
 }
 
 int
 main (int argc, char *argv[])
 {
-  uint64_t mib, passes, seed, nr_pages, pass, nr, i, state, wrong = 0;
+  uint64_t mib, passes, seed, nr_pages, pass, nr, i, wrong = 0;
   uint64_t verified = 0;
   double start = seconds ();
   uint64_t *memory;
+  int c;
   bool wait = argc == 5 && strcmp (argv[4], "wait") == 0;
 
   if (argc != 4 && !wait) {
@@ -158,18 +173,19 @@ main (int argc, char *argv[])
     }
     printf ("hog: pass %" PRIu64 ": %" PRIu64 " pages written, %.1f s\n", pass,
             nr_pages, seconds () - start);
-    for (nr = 0; nr < nr_pages; nr++)
-      wrong += !verify (memory, seed, pass, nr, nr_pages);
-    state = seed | 1;
-    for (i = 0; i < nr_pages / 64; i++)
-      wrong += !verify (memory, seed, pass, next (&state) % nr_pages, nr_pages);
+    wrong += verify_all (memory, seed, pass, nr_pages);
     verified += nr_pages;
     printf ("hog: pass %" PRIu64 ": %" PRIu64 " pages verified, %" PRIu64
             " wrong so far, %.1f s\n",
             pass, nr_pages, wrong, seconds () - start);
-    if (wait && pass == 0)
-      while ((i = (uint64_t)getchar ()) != '\n' && i != (uint64_t)EOF)
+    if (wait && pass == 0) {
+      while ((c = getchar ()) != '\n' && c != EOF)
         ;
+      wrong += verify_all (memory, seed, pass, nr_pages);
+      printf ("hog: pass %" PRIu64 ": verified again, %" PRIu64
+              " wrong so far, %.1f s\n",
+              pass, wrong, seconds () - start);
+    }
   }
   printf ("hog: %" PRIu64 " pages, %" PRIu64 " verified in %" PRIu64
           " passes, %" PRIu64 " wrong\n",

@@ -77,6 +77,14 @@ server_port ()
     listening_ports "${server_pids[$1]}"
 }
 
+# Kill a server, as the OOM killer would.
+kill_server ()
+{
+    kill -KILL "${server_pids[$1]}"
+    wait "${server_pids[$1]}" 2>/dev/null || :
+    unset "server_pids[$1]"
+}
+
 # End all servers, which must end well, and print their logs.
 stop_servers ()
 {
@@ -353,8 +361,8 @@ guest_show ()
     local file
 
     for file in "$tmp/$1".{qemu,console,guest}; do
-        echo "--- the end of ${file##*/}:"
-        { head -n 60; echo ...; tail -n 40; } <"$file" 2>/dev/null || :
+        echo "--- ${file##*/}:"
+        sed '/^@dmesg/q' "$file" 2>/dev/null | { head -n 30; echo ...; tail -n 30; }
     done
 }
 
@@ -444,12 +452,13 @@ expect_verified ()
 
 # The arguments that make QEMU the client of a server.  Sets disk_args.  By its
 # own default (werror=enospc), QEMU stops a guest whose device is full, instead
-# of telling it.
+# of telling it.  If the server goes, it tells the guest after a second, and is
+# connected again when there is a server again.
 # Usage: disk SERVER [EXPORT [DEVICE-MODEL]]
 disk ()
 {
     local node=$1${2:+-$2} model=${3:-virtio-blk-pci,werror=report}
 
-    disk_args=(-blockdev "driver=nbd,node-name=$node,server.type=unix,server.path=$tmp/$1.sock,export=${2:-},discard=unmap"
+    disk_args=(-blockdev "driver=nbd,node-name=$node,server.type=unix,server.path=$tmp/$1.sock,export=${2:-},discard=unmap,reconnect-delay=1"
                -device "$model,drive=$node")
 }

@@ -78,6 +78,7 @@ trap 'status=$?; clean; at_end $status' EXIT
 
 make_cgroup 64
 echo "$cgroup" >"$tmp/state/cgroup"
+# shellcheck disable=SC2034  # serve reads it
 serve_apart=yes
 serve swap 512M
 setsid nbdfuse "$tmp/mnt/disk" "nbd+unix:///?socket=$tmp/swap.sock" \

@@ -56,6 +56,7 @@ for vm in "${guests[@]}"; do
     show_mm "swapped off $vm" swap "$vm"
 done
 echo "the guests ran for $((($(now_ms) - guest_start) / 1000)) s"
+# shellcheck disable=SC2034  # figure reads it
 stats=$tmp/swap.stats
 for vm in "${guests[@]}"; do
     printf 'failed_writes %s: %s pages\n' "$vm" \
