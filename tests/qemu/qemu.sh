@@ -372,13 +372,16 @@ guest_said ()
     grep -Eqs -- "$2" "$tmp/$1.guest"
 }
 
+# Limits are for a machine that does nothing else; others get so many times that.
+patience=3
+
 # Wait until a guest prints a line that matches.
 # Usage: guest_wait NAME REGEX SECONDS
 guest_wait ()
 {
-    local i
+    local i limit=$(($3 * patience))
 
-    for ((i = 0; i < $3 * 10; i++)); do
+    for ((i = 0; i < limit * 10; i++)); do
         ! guest_said "$1" "$2" || return 0
         is_running "${guest_pids[$1]}" || break
         sleep 0.1
@@ -387,7 +390,7 @@ guest_wait ()
     sleep 0.2
     ! guest_said "$1" "$2" || return 0
     guest_show "$1"
-    die "guest $1 did not come to say $2 in $3 seconds"
+    die "guest $1 did not come to say $2 in $limit seconds"
 }
 
 # Let a guest go on that said that it reached something.
