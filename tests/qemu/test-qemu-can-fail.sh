@@ -66,5 +66,5 @@ disk stopped
 guest stopped
 guest_wait stopped '^/dev/vda' 60
 kill -STOP "${server_pids[stopped]}"
-sees stopped 'blocked for more than|did not come to say' 40
+patience=1 sees stopped 'blocked for more than|did not come to say' 40
 kill -CONT "${server_pids[stopped]}"
