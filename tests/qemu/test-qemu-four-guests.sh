@@ -11,7 +11,7 @@ requires_qemu
 # longer needs counts too where it does not trim: with a larger one nothing but
 # that would be stored in the end, and its kernel would try for ever.
 mib=112
-limit=40
+limit=36
 serve swap 512M \
     device=vm1 mem_limit=1G device=vm2 mem_limit=1G device=vm3 mem_limit=1G \
     device=full disksize=$((mib + 8))M mem_limit=${limit}M
