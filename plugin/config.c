@@ -56,7 +56,7 @@ const char zspage_config_help[] =
   "total_mem_limit=<SIZE> As mem_limit, of all devices together.\n"
   "on_demand=true         Make a device when its name is first asked for.\n"
   "max_devices=<N>        Most devices on demand (default: 64).\n"
-  "swap=true|require      Lock memory, so that this machine may swap to it;\n"
+  "swap=true|require      Lock memory, for when this machine is short of it;\n"
   "                       require: or fail (default: false).";
 
 static int

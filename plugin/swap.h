@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Being safe to swap to.
  *
- * When the machine that runs the server swaps to it, or is so short of memory
- * that the server's own would be written out, a server that waits for memory
- * waits for itself.  So its memory is locked as it is touched, and its threads
+ * A server that its machine is short of memory for must not be written out, nor
+ * wait for what only its clients' swapping frees.  So its memory is locked as it is touched, and its threads
  * are marked as part of the I/O path (mlockall(2), PR_SET_IO_FLUSHER in
  * prctl(2)).  nbdkit's own --swap locks before it forks, which a daemon loses,
  * and locks memory that is never touched.
