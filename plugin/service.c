@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,7 +80,7 @@ warn_near_total_limit (void *opaque, unsigned percent)
 /* nbdkit exits without a word to its plugins when it cannot listen itself. */
 static bool unlink_at_exit;
 
-static void
+static void __attribute__ ((destructor))
 at_exit (void)
 {
   unsigned i;
@@ -124,7 +123,6 @@ service_listen (const struct server_config *config)
   }
   if (nr_listeners > 0) {
     unlink_at_exit = true;
-    atexit (at_exit);
     pthread_atfork (NULL, at_fork, at_fork);
   }
   return 0;
