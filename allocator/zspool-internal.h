@@ -51,8 +51,8 @@ enum zspage_state {
 /* A zspage's descriptor: 16 bytes, and a bit for each object it can have. */
 struct zspage {
   union {
-    desc_idx prev;     /* in by_in_use (class.lock), or stock (chunk_lock) */
-    uint16_t huge_tag; /* of the object of a huge zspage, while ACTIVE */
+    desc_idx prev;    /* in by_in_use (class.lock), or stock (chunk_lock) */
+    uint8_t huge_tag; /* of the object of a huge zspage, while ACTIVE */
   };
   union {
     desc_idx next;       /* likewise */

@@ -379,10 +379,10 @@ zs_map (const struct zs_pool *pool, zs_ref ref)
          (is_huge (pool, ref) ? 0 : ZSPAGE_OBJECT_HEADER);
 }
 
-uint16_t
+uint8_t
 zs_tag (const struct zs_pool *pool, zs_ref ref)
 {
-  uint16_t tag;
+  uint8_t tag;
 
   if (is_huge (pool, ref))
     return zs_zspage_of (pool, ref)->huge_tag;
@@ -391,7 +391,7 @@ zs_tag (const struct zs_pool *pool, zs_ref ref)
 }
 
 void
-zs_set_tag (struct zs_pool *pool, zs_ref ref, uint16_t tag)
+zs_set_tag (struct zs_pool *pool, zs_ref ref, uint8_t tag)
 {
   if (is_huge (pool, ref))
     zs_zspage_of (pool, ref)->huge_tag = tag;

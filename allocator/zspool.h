@@ -126,8 +126,8 @@ void *zs_map (const struct zs_pool *pool, zs_ref ref);
 /* A tag of the owner's, which moves with the object; for the checksum of its
  * payload.  Until it is set it is anything.
  */
-uint16_t zs_tag (const struct zs_pool *pool, zs_ref ref);
-void zs_set_tag (struct zs_pool *pool, zs_ref ref, uint16_t tag);
+uint8_t zs_tag (const struct zs_pool *pool, zs_ref ref);
+void zs_set_tag (struct zs_pool *pool, zs_ref ref, uint8_t tag);
 
 /* Bytes of payload that the object's class has room for. */
 size_t zs_capacity (const struct zs_pool *pool, zs_ref ref);

@@ -70,9 +70,9 @@ struct zspage_chunk_record {
 static_assert (sizeof (struct zspage_chunk_record) == 512, "a format");
 
 /* Before each object that is not huge: the page index of its owner, and a tag of
- * 16 bits, which is the checksum of its data.
+ * 8 bits, which is the checksum of its data.
  */
 #define ZSPAGE_OBJECT_TAG    4u
-#define ZSPAGE_OBJECT_HEADER 6u
+#define ZSPAGE_OBJECT_HEADER 5u
 
 #endif /* ZSPAGE_FORMAT_H */

@@ -6,7 +6,7 @@
 
 #include "codec.h"
 
-uint16_t
+uint8_t
 codec_checksum (const void *data, size_t len)
 {
   return XXH3_64bits (data, len);

@@ -79,9 +79,9 @@ bool codec_same_filled (const void *page, uint64_t *value);
 /* Fill a page with a repeated word. */
 void codec_fill (void *page, uint64_t value);
 
-/* A checksum of data as they are stored; damage goes unnoticed once in 65536
+/* A checksum of data as they are stored; damage goes unnoticed once in 256
  * times.  xxHash, XXH3.
  */
-uint16_t codec_checksum (const void *data, size_t len);
+uint8_t codec_checksum (const void *data, size_t len);
 
 #endif /* CODEC_H */

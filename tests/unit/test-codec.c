@@ -240,6 +240,7 @@ hostile_data_do_no_harm (void **state)
       const void *out;
       size_t len, flips;
 
+      memset (data, 0, sizeof data);
       /* Random bytes. */
       len = rng_below (&rng, sizeof data);
       rng_bytes (&rng, data, len);
