@@ -80,8 +80,7 @@ warn_near_total_limit (void *opaque, unsigned percent)
 /* nbdkit exits without a word to its plugins when it cannot listen itself. */
 static bool unlink_at_exit;
 
-static void __attribute__ ((destructor))
-at_exit (void)
+static void __attribute__ ((destructor)) at_exit (void)
 {
   unsigned i;
 

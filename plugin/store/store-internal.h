@@ -89,7 +89,7 @@ struct store {
 
   _Atomic uint64_t notify_free;
   _Atomic int64_t marked_at; /* s of CLOCK_MONOTONIC; 0: never */
-  struct stripe *stripes; /* [NR_STRIPES] */
+  struct stripe *stripes;    /* [NR_STRIPES] */
 };
 
 /* slot-table.c */
