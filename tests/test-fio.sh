@@ -14,8 +14,8 @@ for bs in "${sizes[@]}"; do
     test "$bs" != 512 || size=$(pick 1m 1m 128k)
     fio --name=verify --ioengine=nbd --uri="$uri" --rw=randwrite --bs="$bs" \
         --size="$size" --offset_increment=64m --numjobs=4 --iodepth=16 \
-        --verify=crc32c --verify_fatal=1 --buffer_compress_percentage=60 \
-        --refill_buffers --randrepeat=0 --group_reporting --thread=1 \
+        --verify=crc32c --verify_state_save=0 --verify_fatal=1 \
+        --buffer_compress_percentage=60 --refill_buffers --randrepeat=0 --group_reporting --thread=1 \
         >"$tmp/fio" 2>&1 || {
         cat "$tmp/fio"
         die "fio with blocks of $bs"
