@@ -234,8 +234,32 @@ struct zspage *class_emptiest_locked (struct zs_pool *pool,
 unsigned zspage_object_index (const struct zs_class *class,
                               const struct zspage *z, zs_ref ref);
 
-/* chunk.c: where zspages come from and go to.  Takes chunk_lock; may block.
+/* chunk.c */
+
+void chunks_init (struct zs_pool *pool);
+/* Claim a run of adjacent holes in one chunk.  Returns its length, >= 1, and
+ * its first zspage; they are BUSY and count as active.
  */
+int holes_claim_locked (struct zs_pool *pool, unsigned kind, unsigned want,
+                        struct zspage **first);
+/* Make a run of BUSY zspages, which have no memory now, holes. */
+void holes_return_locked (struct zs_pool *pool, uint32_t chunk,
+                          struct zspage *first, unsigned n);
+/* Take the memory of pages, which are in BUSY zspages, back. */
+int zspages_release (struct zs_pool *pool, uint32_t page, size_t pages);
+
+/* stock.c: a list a kind, the most recently used first.  chunk_lock is held. */
+
+/* Put z, which this thread owns, into the stock. */
+void stock_push_locked (struct zs_pool *pool, struct zspage *z);
+/* Take z out of the stock; this thread owns it then. */
+void stock_take_locked (struct zs_pool *pool, struct zspage *z);
+/* Give some back to the kernel, if there is too much of it.  May drop and
+ * retake chunk_lock.
+ */
+void stock_bound_locked (struct zs_pool *pool);
+
+/* supply.c: where zspages come from and go to.  Takes chunk_lock; may block. */
 
 /* A populated zspage of a kind, owned by the caller, all objects free.
  * -ENOMEM: the kernel refused.  -ENOBUFS: no chunk is left for this kind.
@@ -245,7 +269,6 @@ int supply_get (struct zs_pool *pool, unsigned kind, struct zspage **z);
 struct zspage *supply_get_reserve (struct zs_pool *pool);
 /* Return a zspage that the caller owns. */
 void supply_put (struct zs_pool *pool, struct zspage *z);
-void supply_init (struct zs_pool *pool);
 
 /* zspool.c */
 

@@ -101,7 +101,7 @@ zs_pool_create (const struct zs_config *config, struct zs_pool **out)
     free (pool);
     return r;
   }
-  supply_init (pool);
+  chunks_init (pool);
   r = classes_init (pool);
   pool->chunks_bytes = zspage_align_up (
     (size_t) config->nr_chunks * sizeof *pool->chunks, ZSPAGE_PAGE_SIZE);

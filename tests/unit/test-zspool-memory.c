@@ -12,7 +12,7 @@
 #define NR_CHUNKS  32
 #define NR_OBJECTS 20000
 
-/* The bounds of chunk.c for a small pool: stock is never more than this. */
+/* The bounds of stock.c for a small pool: stock is never more than this. */
 #define STOCK_LOW  16
 #define STOCK_HIGH (STOCK_LOW + 64)
 

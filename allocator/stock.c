@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stock: zspages that have memory and that nobody uses.
+ *
+ * A fresh page costs a page fault, which is several times the price of
+ * compressing a page, so zspages that become empty stay populated as stock and
+ * are used again, and the kernel is asked, and given back to, in batches.
+ *
+ * Stock is bounded: above stock_high() pages, all above stock_low() goes back
+ * to the kernel, first from chunks that nobody uses (one large piece), then
+ * from those with most stock.  The gap between the two is the hysteresis.
+ */
+#include "zspool-internal.h"
+
+static size_t
+clamp (size_t x, size_t lo, size_t hi)
+{
+  return x < lo ? lo : x > hi ? hi : x;
+}
+
+static size_t
+stock_low (const struct zs_pool *pool)
+{
+  size_t used = atomic_load_explicit (&pool->pages_used, memory_order_relaxed);
+
+  return clamp (used / 256, 16, 4096);
+}
+
+static size_t
+stock_high (const struct zs_pool *pool)
+{
+  size_t used = atomic_load_explicit (&pool->pages_used, memory_order_relaxed);
+
+  return stock_low (pool) + clamp (used / 16, 64, 8192);
+}
+
+static void
+stock_pages_add (struct zs_pool *pool, ptrdiff_t pages)
+{
+  atomic_fetch_add_explicit (&pool->stock_pages, (size_t) pages,
+                             memory_order_relaxed);
+}
+
+void
+stock_push_locked (struct zs_pool *pool, struct zspage *z)
+{
+  struct zs_chunk *chunk = &pool->chunks[z->page / ZSPAGE_CHUNK_PAGES];
+  struct zs_kind *kind = &pool->kinds[chunk->kind];
+
+  z->state = ZSPAGE_STOCK;
+  z->prev = 0;
+  z->next = kind->stock;
+  if (z->next)
+    zs_desc (pool, z->next)->prev = zs_desc_idx (pool, z);
+  kind->stock = zs_desc_idx (pool, z);
+  chunk->nr_active--;
+  chunk->nr_stock++;
+  stock_pages_add (pool, kind->pages);
+}
+
+void
+stock_take_locked (struct zs_pool *pool, struct zspage *z)
+{
+  struct zs_chunk *chunk = &pool->chunks[z->page / ZSPAGE_CHUNK_PAGES];
+  struct zs_kind *kind = &pool->kinds[chunk->kind];
+
+  if (z->next)
+    zs_desc (pool, z->next)->prev = z->prev;
+  if (z->prev)
+    zs_desc (pool, z->prev)->next = z->next;
+  else
+    kind->stock = z->next;
+  z->state = ZSPAGE_BUSY;
+  chunk->nr_stock--;
+  chunk->nr_active++;
+  stock_pages_add (pool, -(ptrdiff_t) kind->pages);
+}
+
+/* Release runs of a chunk's stock.  Drops and retakes chunk_lock. */
+static void
+chunk_trim_locked (struct zs_pool *pool, uint32_t c)
+{
+  struct zs_chunk *chunk = &pool->chunks[c];
+  struct zs_kind *kind = &pool->kinds[chunk->kind];
+  size_t stride = zs_kind_stride (kind);
+  unsigned i = 0, n, nr_zspages = kind->nr_zspages;
+  desc_idx descs = chunk->descs;
+
+  while (i < nr_zspages && chunk->nr_stock > 0) {
+    struct zspage *first = zs_desc (pool, descs + i * stride);
+    int r;
+
+    for (n = 0; i + n < nr_zspages; ++n) {
+      struct zspage *z = zs_desc (pool, descs + (i + n) * stride);
+
+      if (z->state != ZSPAGE_STOCK)
+        break;
+      stock_take_locked (pool, z);
+    }
+    i += n + 1;
+    if (n == 0)
+      continue;
+
+    /* The BUSY run keeps the chunk from being reused meanwhile. */
+    ranked_unlock (&pool->chunk_lock);
+    r = zspages_release (pool, first->page, (size_t) n * kind->pages);
+    ranked_lock (&pool->chunk_lock);
+    if (r < 0) {
+      while (n > 0)
+        stock_push_locked (
+          pool, zs_desc (pool, zs_desc_idx (pool, first) + --n * stride));
+      return;
+    }
+    holes_return_locked (pool, c, first, n);
+    if (chunk->kind == ZSPAGE_CHUNK_FREE || chunk->descs != descs)
+      return; /* that was its last, and it may be in use for another kind */
+  }
+}
+
+/* Whether to take stock from this chunk: the more it has, the earlier, as
+ * releasing one large piece costs far less than many small ones.
+ */
+static bool
+chunk_is_worth_trimming (const struct zs_pool *pool,
+                         const struct zs_chunk *chunk, int pass)
+{
+  unsigned nr_zspages = pool->kinds[chunk->kind].nr_zspages;
+
+  if (chunk->kind == ZSPAGE_CHUNK_FREE || chunk->nr_stock == 0)
+    return false;
+  switch (pass) {
+  case 0:
+    return chunk->nr_active == 0 && chunk->nr_kept == 0;
+  case 1:
+    return chunk->nr_stock >= nr_zspages / 2;
+  case 2:
+    return chunk->nr_stock >= nr_zspages / 4;
+  default:
+    return true;
+  }
+}
+
+/* Give stock back until keep_pages are left; what is scattered over chunks in
+ * use, only until keep_scattered are left, as it may grow together.
+ */
+static void
+stock_trim_locked (struct zs_pool *pool, size_t keep_pages,
+                   size_t keep_scattered)
+{
+  int pass;
+  uint32_t c;
+
+  if (pool->trimming)
+    return;
+  pool->trimming = true;
+  for (pass = 0; pass < 4; ++pass) {
+    for (c = 0; c < pool->next_chunk; ++c) {
+      size_t stock =
+        atomic_load_explicit (&pool->stock_pages, memory_order_relaxed);
+
+      if (stock <= (pass < 3 ? keep_pages : keep_scattered))
+        break;
+      if (chunk_is_worth_trimming (pool, &pool->chunks[c], pass))
+        chunk_trim_locked (pool, c);
+    }
+  }
+  pool->trimming = false;
+}
+
+void
+stock_bound_locked (struct zs_pool *pool)
+{
+  size_t low = stock_low (pool), high = stock_high (pool);
+
+  if (atomic_load_explicit (&pool->stock_pages, memory_order_relaxed) > high)
+    stock_trim_locked (pool, low, (low + high) / 2);
+}
+
+size_t
+zs_excess_stock (const struct zs_pool *pool)
+{
+  size_t stock =
+    atomic_load_explicit (&pool->stock_pages, memory_order_relaxed);
+  size_t low = stock_low (pool);
+
+  return stock > low ? stock - low : 0;
+}
+
+void
+zs_trim_stock (struct zs_pool *pool, size_t keep_pages)
+{
+  ranked_lock (&pool->chunk_lock);
+  stock_trim_locked (pool, keep_pages, keep_pages);
+  ranked_unlock (&pool->chunk_lock);
+}
