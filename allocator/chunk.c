@@ -15,6 +15,10 @@
 
 /* Private memory is populated in steps of this many bytes. */
 #define PRIVATE_STEP (64 * 1024u)
+/* Chunks whose records and descriptors chunks_feed populates: more than can be
+ * begun before it comes again.
+ */
+#define FEED_CHUNKS 16u
 
 /* Make [base, base + want) populated, given that [base, base + *ready) is. */
 static int
@@ -48,6 +52,46 @@ ensure_private (struct zs_pool *pool, void *base, size_t *ready, size_t want,
                                  PROT_READ | PROT_WRITE) == -1)
     return -ENOMEM;
   return ensure_ready (pool, base, ready, want, step);
+}
+
+/* Copies of chunk_lock's figures are worked on, as others must not wait for
+ * the kernel.  Whoever populates the same meanwhile does no harm.
+ */
+int
+chunks_feed (struct zs_pool *pool)
+{
+  size_t chunks, records, descs, nr, units;
+  int r = 0;
+
+  ranked_lock (&pool->chunk_lock);
+  chunks = pool->chunks_ready_bytes;
+  records = pool->records_ready_bytes;
+  descs = pool->descs_ready_bytes;
+  nr = pool->next_chunk + FEED_CHUNKS;
+  units = pool->descs_used + FEED_CHUNKS * pool->descs_most;
+  ranked_unlock (&pool->chunk_lock);
+
+  if (nr > pool->config.nr_chunks)
+    nr = pool->config.nr_chunks;
+  if (units > pool->descs_bytes / 8)
+    units = pool->descs_bytes / 8;
+  r = ensure_private (pool, pool->chunks, &chunks, nr * sizeof *pool->chunks,
+                      ZSPAGE_PAGE_SIZE);
+  if (r == 0)
+    r = ensure_ready (pool, pool->config.records, &records,
+                      nr * sizeof *pool->config.records, ZSPAGE_PAGE_SIZE);
+  if (r == 0)
+    r = ensure_private (pool, pool->descs, &descs, units * 8, PRIVATE_STEP);
+
+  ranked_lock (&pool->chunk_lock);
+  if (pool->chunks_ready_bytes < chunks)
+    pool->chunks_ready_bytes = chunks;
+  if (pool->records_ready_bytes < records)
+    pool->records_ready_bytes = records;
+  if (pool->descs_ready_bytes < descs)
+    pool->descs_ready_bytes = descs;
+  ranked_unlock (&pool->chunk_lock);
+  return r;
 }
 
 /* The holey list: chunks of a kind that have a hole. */
@@ -239,6 +283,7 @@ zspages_release (struct zs_pool *pool, uint32_t page, size_t pages)
 void
 chunks_init (struct zs_pool *pool)
 {
+  size_t units;
   unsigned k, i;
 
   for (k = 1; k < ZSPAGE_CHUNK_KINDS; ++k) {
@@ -259,6 +304,12 @@ chunks_init (struct zs_pool *pool)
           BITMAP_WORDS (c->objs) > kind->words)
         kind->words = BITMAP_WORDS (c->objs);
     }
+    kind->has_classes = k == ZSPAGE_CHUNK_HUGE || kind->words > 0;
+    if (kind->has_classes)
+      pool->stock_ahead += pool->config.ahead_pages;
+    units = zs_kind_stride (kind) * kind->nr_zspages;
+    if (units > pool->descs_most)
+      pool->descs_most = units;
   }
   ranked_lock_init (&pool->chunk_lock, RANK_CHUNK);
   /* Index 0 means none. */

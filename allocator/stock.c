@@ -22,7 +22,7 @@ stock_low (const struct zs_pool *pool)
 {
   size_t used = atomic_load_explicit (&pool->pages_used, memory_order_relaxed);
 
-  return clamp (used / 256, 16, 4096);
+  return clamp (used / 256, 16, 4096) + pool->stock_ahead;
 }
 
 static size_t
@@ -52,6 +52,7 @@ stock_push_locked (struct zs_pool *pool, struct zspage *z)
   if (z->next)
     zs_desc (pool, z->next)->prev = zs_desc_idx (pool, z);
   kind->stock = zs_desc_idx (pool, z);
+  kind->nr_stock++;
   chunk->nr_active--;
   chunk->nr_stock++;
   stock_pages_add (pool, kind->pages);
@@ -70,6 +71,7 @@ stock_take_locked (struct zs_pool *pool, struct zspage *z)
   else
     kind->stock = z->next;
   z->state = ZSPAGE_BUSY;
+  kind->nr_stock--;
   chunk->nr_stock--;
   chunk->nr_active++;
   stock_pages_add (pool, -(ptrdiff_t) kind->pages);

@@ -12,6 +12,8 @@
 
 /* The most pages populated ahead in one call. */
 #define MAX_BATCH 64u
+/* The same for zs_feed: others have what one call populated before the next. */
+#define FEED_BATCH 64u
 
 /* How many zspages to populate together: little while the pool is small. */
 static unsigned
@@ -68,19 +70,52 @@ supply_grow (struct zs_pool *pool, unsigned k, struct zspage **z)
   return r == -ENOMEM && want > 1 ? grow_by (pool, k, 1, z) : r;
 }
 
-int
-supply_get (struct zs_pool *pool, unsigned k, struct zspage **z)
+static bool
+take_stock_locked (struct zs_pool *pool, unsigned k, struct zspage **z)
 {
-  desc_idx idx;
+  desc_idx idx = pool->kinds[k].stock;
+
+  if (idx == 0)
+    return false;
+  *z = zs_desc (pool, idx);
+  stock_take_locked (pool, *z);
+  return true;
+}
+
+/* Pages that are missing of what is to be populated ahead. */
+static size_t
+missing_locked (const struct zs_pool *pool, const struct zs_kind *kind)
+{
+  size_t stock = (size_t) kind->nr_stock * kind->pages;
+
+  if (!kind->has_classes || stock >= pool->config.ahead_pages)
+    return 0;
+  return pool->config.ahead_pages - stock;
+}
+
+static void
+call_hungry (struct zs_pool *pool)
+{
+  if (pool->config.hungry)
+    pool->config.hungry (pool->config.hungry_opaque);
+}
+
+int
+supply_get (struct zs_pool *pool, unsigned k, bool may_wait, struct zspage **z)
+{
+  bool taken, is_hungry = false;
 
   ranked_lock (&pool->chunk_lock);
-  idx = pool->kinds[k].stock;
-  if (idx) {
-    *z = zs_desc (pool, idx);
-    stock_take_locked (pool, *z);
-  }
+  taken = take_stock_locked (pool, k, z);
+  if (pool->config.ahead_pages)
+    is_hungry =
+      missing_locked (pool, &pool->kinds[k]) > pool->config.ahead_pages / 2;
   ranked_unlock (&pool->chunk_lock);
-  return idx ? 0 : supply_grow (pool, k, z);
+  if (is_hungry)
+    call_hungry (pool);
+  if (taken)
+    return 0;
+  return may_wait ? supply_grow (pool, k, z) : -EAGAIN;
 }
 
 struct zspage *
@@ -133,7 +168,7 @@ int
 zs_reserve_fill (struct zs_pool *pool)
 {
   struct zspage *z;
-  bool wants;
+  bool wants, taken;
   int r;
 
   for (;;) {
@@ -143,11 +178,54 @@ zs_reserve_fill (struct zs_pool *pool)
     if (!wants)
       return 0;
 
-    r = supply_get (pool, ZSPAGE_CHUNK_HUGE, &z);
+    ranked_lock (&pool->chunk_lock);
+    taken = take_stock_locked (pool, ZSPAGE_CHUNK_HUGE, &z);
+    ranked_unlock (&pool->chunk_lock);
+    r = taken ? 0 : supply_grow (pool, ZSPAGE_CHUNK_HUGE, &z);
     if (r < 0)
       return r;
     supply_put (pool, z);
   }
+}
+
+/* Grow a kind's stock to what is to be there. */
+static int
+kind_feed (struct zs_pool *pool, unsigned k)
+{
+  struct zs_kind *kind = &pool->kinds[k];
+  struct zspage *z;
+  size_t missing;
+  int r;
+
+  for (;;) {
+    r = chunks_feed (pool);
+    if (r < 0)
+      return r;
+    ranked_lock (&pool->chunk_lock);
+    missing = missing_locked (pool, kind);
+    ranked_unlock (&pool->chunk_lock);
+    if (missing == 0)
+      return 0;
+    if (missing > FEED_BATCH)
+      missing = FEED_BATCH;
+    r = grow_by (pool, k, (missing + kind->pages - 1) / kind->pages, &z);
+    if (r < 0)
+      return r;
+    ranked_lock (&pool->chunk_lock);
+    stock_push_locked (pool, z);
+    ranked_unlock (&pool->chunk_lock);
+  }
+}
+
+int
+zs_feed (struct zs_pool *pool)
+{
+  int r = zs_reserve_fill (pool);
+  unsigned k;
+
+  for (k = 1; r == 0 && k < ZSPAGE_CHUNK_KINDS; ++k)
+    r = kind_feed (pool, k);
+  return r;
 }
 
 int

@@ -97,9 +97,11 @@ struct zs_kind {
   uint16_t nr_zspages; /* a chunk */
   uint16_t words;      /* of zspage.free */
   uint8_t pages;       /* a zspage */
+  bool has_classes;    /* some class is of this kind */
 
   /* chunk_lock */
   desc_idx stock;      /* list head */
+  uint32_t nr_stock;   /* in it */
   uint32_t holey;      /* list of chunks with holes: index + 1, or 0 */
   desc_idx free_descs; /* blocks of a chunk's descriptors, linked by next */
 };
@@ -124,9 +126,13 @@ struct zs_pool {
   uint64_t *descs;         /* populated up to descs_ready */
   size_t chunks_bytes, descs_bytes; /* address space */
 
+  /* Constant. */
+  size_t stock_ahead; /* pages that zs_feed keeps, of all kinds */
+  size_t descs_most;  /* of a chunk, in units of 8 bytes */
+
   /* Guards chunks, stock, reserve, and all below up to the atomics.  It is
    * held while the records and descriptors of a new chunk are populated, once
-   * in 2 MiB; never while data is.
+   * in 2 MiB (unless zs_feed did that); never while data is.
    */
   struct ranked_lock chunk_lock;
   size_t chunks_ready_bytes, records_ready_bytes, descs_ready_bytes;
@@ -245,6 +251,10 @@ int holes_claim_locked (struct zs_pool *pool, unsigned kind, unsigned want,
 /* Make a run of BUSY zspages, which have no memory now, holes. */
 void holes_return_locked (struct zs_pool *pool, uint32_t chunk,
                           struct zspage *first, unsigned n);
+/* Populate the records and descriptors of the next chunks, so that claiming
+ * holes does not.  Not with chunk_lock held.
+ */
+int chunks_feed (struct zs_pool *pool);
 /* Take the memory of pages, which are in BUSY zspages, back. */
 int zspages_release (struct zs_pool *pool, uint32_t page, size_t pages);
 
@@ -263,8 +273,10 @@ void stock_bound_locked (struct zs_pool *pool);
 
 /* A populated zspage of a kind, owned by the caller, all objects free.
  * -ENOMEM: the kernel refused.  -ENOBUFS: no chunk is left for this kind.
+ * -EAGAIN: there is no stock, and this may not wait for the kernel.
  */
-int supply_get (struct zs_pool *pool, unsigned kind, struct zspage **z);
+int supply_get (struct zs_pool *pool, unsigned kind, bool may_wait,
+                struct zspage **z);
 /* A page of the reserve, as supply_get (ZSPAGE_CHUNK_HUGE).  NULL if none. */
 struct zspage *supply_get_reserve (struct zs_pool *pool);
 /* Return a zspage that the caller owns. */

@@ -62,21 +62,14 @@ classes_init (struct zs_pool *pool)
 static size_t
 descs_space (const struct zs_pool *pool)
 {
-  size_t most = 0, units;
-  unsigned k;
+  size_t units;
 
-  for (k = 1; k < ZSPAGE_CHUNK_KINDS; ++k) {
-    const struct zs_kind *kind = &pool->kinds[k];
-
-    units = zs_kind_stride (kind) * kind->nr_zspages;
-    if (units > most)
-      most = units;
-  }
   /* Blocks are kept for their kind, so each kind could use every chunk in
    * turn; twice the most of one kind is more than that takes in practice, and
    * running out of it is -ENOBUFS, not an overflow.
    */
-  units = 2 * most * pool->config.nr_chunks + sizeof (struct zspage);
+  units =
+    2 * pool->descs_most * pool->config.nr_chunks + sizeof (struct zspage);
   if (units > UINT32_MAX)
     units = UINT32_MAX;
   return zspage_align_up (units * 8, 1u << 20);
@@ -244,21 +237,25 @@ object_take_locked (struct zs_pool *pool, struct zs_class *class,
   return ref;
 }
 
-/* A zspage for the class, charged and owned by this thread. */
+/* A zspage for the class, charged and owned by this thread.  may_wait: else
+ * only what has memory, and -EAGAIN.
+ */
 static int
-class_grow (struct zs_pool *pool, struct zs_class *class, struct zspage **z)
+class_grow (struct zs_pool *pool, struct zs_class *class, bool may_wait,
+            struct zspage **z)
 {
   int r = zs_charge (pool, class->pages);
 
   if (r < 0)
     return r;
-  r = supply_get (pool, class->kind, z);
+  r = supply_get (pool, class->kind, may_wait, z);
   if (r < 0) {
     zs_uncharge (pool, class->pages);
     return r;
   }
   /* There is memory again: what was taken from the reserve is replaced. */
-  if (pool->reserve_pages < pool->config.reserve_pages &&
+  if (pool->config.ahead_pages == 0 &&
+      pool->reserve_pages < pool->config.reserve_pages &&
       atomic_load_explicit (&pool->reserve_was_used, memory_order_relaxed))
     zs_reserve_fill (pool);
   return 0;
@@ -304,6 +301,32 @@ malloc_in_fresh (struct zs_pool *pool, struct zs_class *class,
   }
 }
 
+/* What was populated ahead for this class is used up: better an object that is
+ * too large, from what there is for larger ones, or a page of the reserve, than
+ * to wait for the kernel.
+ */
+static bool
+malloc_elsewhere (struct zs_pool *pool, struct zs_class *class, size_t len,
+                  uint32_t owner, zs_ref *ref)
+{
+  struct zspage *fresh;
+  unsigned i;
+
+  for (i = class->index + 1; i < ZS_NR_SIZES; ++i) {
+    struct zs_class *larger = &pool->classes[i];
+
+    if (larger->size == 0) /* merged with another */
+      continue;
+    if (malloc_in_class (pool, larger, owner, ref))
+      return true;
+    if (class_grow (pool, larger, false, &fresh) == 0) {
+      malloc_in_fresh (pool, larger, fresh, owner, ref);
+      return true;
+    }
+  }
+  return zs_malloc_reserve (pool, len, owner, ref) == 0;
+}
+
 int
 zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref)
 {
@@ -316,7 +339,12 @@ zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref)
   class = class_for (pool, len);
   if (malloc_in_class (pool, class, owner, ref))
     return 0;
-  r = class_grow (pool, class, &fresh);
+  r = class_grow (pool, class, pool->config.ahead_pages == 0, &fresh);
+  if (r == -EAGAIN) {
+    if (malloc_elsewhere (pool, class, len, owner, ref))
+      return 0;
+    r = class_grow (pool, class, true, &fresh);
+  }
   if (r < 0)
     /* Somebody else may have got the last zspage, for this class. */
     return malloc_in_class (pool, class, owner, ref) ? 0 : r;

@@ -10,6 +10,7 @@
  *   chunk     2 MiB of the data, cut into zspages of one chain length.
  *   stock     populated zspages that nobody uses, kept to be used again.
  *   reserve   single pages kept for when the kernel refuses memory.
+ *   ahead     stock that another thread populates before it is needed.
  *   bounce    one page kept for overwriting an object where it lies.
  *   freeable  what compaction could give back: for a class, the free objects
  *             / objects per zspage, in whole zspages.
@@ -69,6 +70,15 @@ struct zs_config {
   struct zs_budget *budget; /* NULL = none; borrowed */
   struct zs_os os;
 
+  /* Pages of stock that zs_feed keeps for each chain length, for callers that
+   * must not wait for the kernel; 0 = none.  hungry is called when it is time
+   * for zs_feed, with class locks free but any thread's other locks held; it
+   * must not block.
+   */
+  size_t ahead_pages;
+  void (*hungry) (void *opaque);
+  void *hungry_opaque;
+
   /* Compaction wants to move the object of owner.  Called with the class
    * locked, so it must not call into the pool, nor wait for a lock.  If the
    * owner's reference is still `from` and nobody is using the object: copy
@@ -102,7 +112,9 @@ void zs_set_limit (struct zs_pool *pool, size_t pages);
 /* Allocate an object for len bytes of payload, 1..4096, for this owner.
  * -ENOSPC: the pool's limit is reached.  -EDQUOT: the budget's is.  -ENOMEM: the
  * kernel refused memory.  -ENOBUFS: the data is full.  -EINVAL: len.
- * On error nothing has changed.  Does not block unless it must grow.
+ * On error nothing has changed.  Does not block unless it must grow, and with
+ * ahead_pages not unless what was populated ahead for objects of this size and
+ * larger ones, and the reserve, are used up.
  */
 int zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref);
 
@@ -147,6 +159,12 @@ int zs_bounce (struct zs_pool *pool, zs_ref *ref);
 
 /* Populate the bounce page and the reserve, as far as they are not. */
 int zs_reserve_fill (struct zs_pool *pool);
+
+/* Populate what ahead_pages asks for, and the reserve, as far as it is not
+ * there.  Blocks on the kernel, with nothing locked that zs_malloc wants.  One
+ * thread at a time.  -ENOMEM, -ENOBUFS as zs_malloc; what was populated stays.
+ */
+int zs_feed (struct zs_pool *pool);
 
 /* Compact a class a little: at most 64 copies, with the class locked for less
  * than 200 us.  Returns the number of pages that zspages no longer use; *more

@@ -43,6 +43,8 @@ const char zspage_config_help[] =
   "reset_on_disconnect=true\n"
   "                       Forget all pages when the last client goes\n"
   "                       (default: false).\n"
+  "ahead=<SIZE>           Memory kept ready, so that no write waits for the\n"
+  "                       kernel to find some (default: 0; with swap=, 4M).\n"
   "device=<NAME>          Another device, the export of that name.  What is\n"
   "                       above, after it, is this device's; before the\n"
   "                       first, it is the default of all.\n"
@@ -146,6 +148,20 @@ parse_chain_size (struct device_config *c, const char *key, const char *value)
   nbdkit_error ("%s=%s: must be a number of pages from %u to %u", key, value,
                 ZS_MIN_CHAIN, ZS_MAX_CHAIN);
   return -1;
+}
+
+static int
+parse_ahead (struct device_config *c, const char *key, const char *value)
+{
+  if (parse_size (key, value, &c->ahead) == -1)
+    return -1;
+  if (c->ahead > AHEAD_MAX) {
+    nbdkit_error ("%s=%s: must be at most %" PRIu64 " bytes (1G), or 0", key,
+                  value, AHEAD_MAX);
+    return -1;
+  }
+  c->has_ahead = true;
+  return 0;
 }
 
 static int
@@ -376,6 +392,7 @@ static const struct {
   {"comp_algorithm", .device = parse_comp_algorithm},
   {"algorithm_params", .device = parse_algorithm_params},
   {"zspage_chain_size", .device = parse_chain_size},
+  {"ahead", .device = parse_ahead},
   {"exclusive", .device = parse_exclusive},
   {"allow_uid", .device = parse_allow_uid},
   {"allow_gid", .device = parse_allow_gid},
@@ -428,6 +445,8 @@ device_complete (struct device_config *c)
     nbdkit_error ("device %s: its size is missing: disksize=4G", c->name);
     return -1;
   }
+  if (!c->has_ahead)
+    c->ahead = server_config.swap ? AHEAD_SWAP_DFLT : 0;
   if (!c->params.has_level)
     c->params.level = range.dflt;
   if (c->params.level < range.min || c->params.level > range.max) {

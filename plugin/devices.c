@@ -12,6 +12,7 @@
 #include <nbdkit-plugin.h>
 
 #include "device.h"
+#include "feeder.h"
 
 /* Single pages kept, in each device, for when the kernel refuses memory. */
 #define RESERVE_PAGES      16
@@ -86,13 +87,17 @@ device_make (const struct device_config *config)
       .mem_limit = config->mem_limit,
       .chain_size = config->chain_size,
       .reserve_pages = server_config.swap ? RESERVE_PAGES_SWAP : RESERVE_PAGES,
+      .ahead_pages = config->ahead / ZSPAGE_PAGE_SIZE,
+      .hungry = feeder_wake,
       .codec = d->codec,
       .counts_codec = counts_codec,
       .budget = &budget,
       .headroom = headroom,
       .room_elsewhere = room_elsewhere,
     };
+    swap_sparse_begin ();
     r = store_create (&sc, &d->store);
+    swap_sparse_end ();
   }
   if (r < 0) {
     free (d);

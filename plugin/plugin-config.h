@@ -27,6 +27,8 @@ struct device_config {
   enum codec_id codec;
   struct algorithm_params params;
   unsigned chain_size;
+  bool has_ahead;
+  uint64_t ahead; /* bytes populated ahead of need; 0: none */
   bool exclusive;
   bool reset_on_disconnect;
   /* Who may connect, by the credentials of a unix socket; all, if none. */
@@ -38,6 +40,8 @@ struct device_config {
 #define MAX_DEVICES       1024u
 #define MAX_DEVICES_DFLT  64u
 #define MAX_STATS_SOCKETS 4u
+#define AHEAD_SWAP_DFLT   (UINT64_C (4) << 20) /* with swap=true; else 0 */
+#define AHEAD_MAX         (UINT64_C (1) << 30)
 #define COMPACT_MS_DFLT   5000u
 #define STATS_MODE_DFLT   0600u
 

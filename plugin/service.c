@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The housekeeper and the statistics sockets, and their life: sockets are
- * opened before the fork, where errors are seen; the thread starts after it.
+/* The housekeeper, the feeder and the statistics sockets, and their life: sockets are
+ * opened before the fork, where errors are seen; the threads start after it.
  */
 #include <config.h>
 
@@ -14,6 +14,7 @@
 #include <nbdkit-plugin.h>
 
 #include "device.h"
+#include "feeder.h"
 #include "housekeeper.h"
 #include "http.h"
 #include "service.h"
@@ -169,9 +170,11 @@ service_start (const struct server_config *config)
   }
   if (r == 0)
     r = housekeeper_start (hk);
+  if (r == 0)
+    r = feeder_start ();
   if (r < 0) {
     errno = -r;
-    nbdkit_error ("cannot start the housekeeper: %m");
+    nbdkit_error ("cannot start the housekeeping: %m");
     return -1;
   }
   return 0;
@@ -185,6 +188,7 @@ service_stop (void)
   /* While this server still listens, so that it is not another's socket. */
   for (i = 0; i < nr_listeners; ++i)
     stats_address_unlink (&listeners[i].address);
+  feeder_stop ();
   housekeeper_stop (hk);
   housekeeper_destroy (hk);
   hk = NULL;

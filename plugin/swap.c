@@ -3,9 +3,12 @@
 #include <config.h>
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,10 +23,18 @@
 #define PR_SET_IO_FLUSHER 57
 #endif
 
-/* nbdkit makes 16 threads a connection, whose 8 MiB of stack each would count
- * as locked, though hardly any of it is touched.
+/* nbdkit makes 16 threads a connection, whose stacks of 8 MiB would all be
+ * locked.  A TLS handshake takes the most of it.
  */
-#define STACK_BYTES (512 * 1024)
+#define STACK_BYTES (256 * 1024)
+
+/* nbdkit's threads keep a buffer each for the largest request so far.  So much
+ * of the heap is there from the start, and what is smaller than LARGE_BYTES
+ * comes from it; what is larger is mapped, and goes back when it is freed.
+ */
+#define HEAP_BYTES  (8 << 20)
+#define LARGE_BYTES (2 << 20)
+#define MMAPS_MAX   65536
 
 static void
 stacks_make_small (void)
@@ -62,10 +73,57 @@ missing_add (struct missing *m, const char *fmt, ...)
     m->len = sizeof m->text - 1;
 }
 
+/* Lock what is there as it is touched (most of the address space never is), and
+ * what is mapped later, as threads' stacks are, at once.
+ */
+static bool is_locking;
+
 static int
 lock (void)
 {
-  return mlockall (MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+  if (mlockall (MCL_CURRENT | MCL_ONFAULT) == -1 || mlockall (MCL_FUTURE) == -1)
+    return -1;
+  is_locking = true;
+  return 0;
+}
+
+void
+swap_may_reclaim (void)
+{
+  prctl (PR_SET_IO_FLUSHER, 0, 0, 0, 0);
+}
+
+void
+swap_sparse_begin (void)
+{
+  if (is_locking)
+    mlockall (MCL_FUTURE | MCL_ONFAULT);
+}
+
+void
+swap_sparse_end (void)
+{
+  if (is_locking)
+    mlockall (MCL_FUTURE);
+}
+
+/* Keep some heap, and have one heap for all threads. */
+static void
+heap_prepare (void)
+{
+#if HAVE_MALLOPT
+  void *p;
+
+  mallopt (M_ARENA_MAX, 1);
+  mallopt (M_TRIM_THRESHOLD, 2 * HEAP_BYTES);
+  mallopt (M_MMAP_MAX, 0);
+  p = malloc (HEAP_BYTES);
+  if (p)
+    explicit_bzero (p, HEAP_BYTES); /* which is not optimised away */
+  free (p);
+  mallopt (M_MMAP_MAX, MMAPS_MAX);
+  mallopt (M_MMAP_THRESHOLD, LARGE_BYTES);
+#endif
 }
 
 static void
@@ -127,7 +185,10 @@ swap_prepare (enum swap_mode mode)
 int
 swap_lock (enum swap_mode mode)
 {
-  if (mode == SWAP_NO || lock () == 0 || mode != SWAP_REQUIRE)
+  if (mode == SWAP_NO)
+    return 0;
+  heap_prepare ();
+  if (lock () == 0 || mode != SWAP_REQUIRE)
     return 0;
   nbdkit_error ("swap=require: memory cannot be locked: %m");
   return -1;

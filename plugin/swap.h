@@ -2,10 +2,11 @@
 /* Being safe to swap to.
  *
  * A server that its machine is short of memory for must not be written out, nor
- * wait for what only its clients' swapping frees.  So its memory is locked as it is touched, and its threads
- * are marked as part of the I/O path (mlockall(2), PR_SET_IO_FLUSHER in
- * prctl(2)).  nbdkit's own --swap locks before it forks, which a daemon loses,
- * and locks memory that is never touched.
+ * wait for what only its clients' swapping frees.  So its memory is locked, what
+ * a request may need is there before the request comes (here stacks and heap;
+ * see also feeder.h), and its threads are marked as part of the I/O path
+ * (mlockall(2), PR_SET_IO_FLUSHER in prctl(2)).  nbdkit's own --swap locks
+ * before it forks, which a daemon loses, and locks memory that is never touched.
  */
 #ifndef SWAP_H
 #define SWAP_H
@@ -26,5 +27,14 @@ int swap_prepare (enum swap_mode mode);
  * nbdkit_error.
  */
 int swap_lock (enum swap_mode mode);
+
+/* The calling thread is not part of the I/O path after all. */
+void swap_may_reclaim (void);
+
+/* Around mapping address space most of which is never touched, which would be
+ * populated otherwise.  One thread at a time.
+ */
+void swap_sparse_begin (void);
+void swap_sparse_end (void);
 
 #endif /* SWAP_H */

@@ -35,7 +35,9 @@ done
 for size in -1 x 1.5G 1GB '1 G' '' 99999999999999999999; do
     bad "disksize=$size:" "such as 512M or 4G" "disksize=$size"
     bad "mem_limit=$size:" "such as 512M or 4G" 1G "mem_limit=$size"
+    bad "ahead=$size:" "such as 512M or 4G" 1G "ahead=$size"
 done
+bad "ahead=2G:" "at most 1073741824 bytes (1G), or 0" 1G ahead=2G
 
 for algorithm in '' gzip LZ4 lz4hc lz4,zstd 'lz4 '; do
     bad "comp_algorithm=$algorithm:" "allowed: lz4, zstd" \

@@ -203,6 +203,28 @@ codec_put (struct codec_ctx *ctx)
   ranked_unlock (&ctx->lock);
 }
 
+void
+codec_pool_warm (struct codec_pool *pool)
+{
+  uint8_t page[ZSPAGE_PAGE_SIZE];
+  const void *data;
+  size_t len;
+  unsigned i;
+
+  /* Something to look for, and something to find. */
+  for (i = 0; i < sizeof page; ++i)
+    page[i] = i % 8 < 4 ? i : (i * UINT32_C (2654435761)) >> 24;
+  for (i = 0; i < pool->nr; ++i) {
+    struct codec_ctx *ctx = &pool->ctx[i];
+
+    ranked_lock (&ctx->lock);
+    len = codec_compress (ctx, page, ZSPAGE_PAGE_SIZE - 1, &data);
+    if (len > 0)
+      codec_decompress (ctx, pool->id, data, len, page);
+    ranked_unlock (&ctx->lock);
+  }
+}
+
 size_t
 codec_compress (struct codec_ctx *ctx, const void *page, size_t max_len,
                 const void **out)

@@ -50,6 +50,9 @@ int codec_pool_level (const struct codec_pool *pool);
 /* Memory of all the contexts, bytes; what was never used has no pages. */
 size_t codec_pool_bytes (const struct codec_pool *pool);
 
+/* Use each context once, so that later use touches no fresh memory. */
+void codec_pool_warm (struct codec_pool *pool);
+
 /* Borrow a context.  Waits for one if all are in use; lock rank RANK_CODEC, so
  * take it before a slot lock.  Give it back from the same thread, soon.
  */

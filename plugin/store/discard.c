@@ -3,7 +3,7 @@
  *
  * Only table pages that have memory are looked at, so an empty device of any
  * size takes no time.  Slots of a table page are emptied in one go; when all
- * 512 are, the table page goes back to the kernel.  That is one step of a
+ * 512 are, the table page goes back to the kernel, unless the table stays.  That is one step of a
  * guest's cluster trim, which is 2 MiB, so that no lock is held for long.
  */
 #include "store-internal.h"
@@ -70,7 +70,7 @@ discard_in_table_page (struct store *store, uint64_t first, uint64_t end)
     return;
   for (i = 0; i < end - first; ++i)
     object_free (store, first + i, words[i]);
-  if (empty)
+  if (empty && !store->table_stays)
     table_page_release (store, table_page);
 }
 

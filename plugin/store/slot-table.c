@@ -36,24 +36,43 @@ slot_lock_present (struct store *store, uint64_t idx)
 
 /* Give memory to a page of the table. */
 static int
+table_populate_locked (struct store *store, uint64_t table_page)
+{
+  int r;
+
+  if (table_is_present (store, table_page))
+    return 0;
+  r = arena_populate (&store->arena,
+                      (uint8_t *) store->slots + table_page * ZSPAGE_PAGE_SIZE,
+                      ZSPAGE_PAGE_SIZE);
+  if (r < 0)
+    return r;
+  atomic_fetch_or_explicit (&store->present[table_page / 64],
+                            UINT64_C (1) << table_page % 64,
+                            memory_order_release);
+  atomic_fetch_add_explicit (&store->nr_present, 1, memory_order_relaxed);
+  return 0;
+}
+
+static int
 table_populate (struct store *store, uint64_t table_page)
 {
-  int r = 0;
+  int r;
 
   ranked_lock (&store->table_lock);
-  if (!table_is_present (store, table_page)) {
-    r = arena_populate (
-      &store->arena, (uint8_t *) store->slots + table_page * ZSPAGE_PAGE_SIZE,
-      ZSPAGE_PAGE_SIZE);
-    if (r == 0) {
-      atomic_fetch_or_explicit (&store->present[table_page / 64],
-                                UINT64_C (1) << table_page % 64,
-                                memory_order_release);
-      atomic_fetch_add_explicit (&store->nr_present, 1, memory_order_relaxed);
-    }
-  }
+  r = table_populate_locked (store, table_page);
   ranked_unlock (&store->table_lock);
   return r;
+}
+
+void
+table_populate_all_locked (struct store *store)
+{
+  uint64_t t;
+
+  for (t = 0; t < store->nr_table_pages; ++t)
+    if (table_populate_locked (store, t) < 0)
+      return;
 }
 
 void

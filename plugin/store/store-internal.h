@@ -69,6 +69,8 @@ struct store {
    */
   _Atomic uint64_t *present;
   uint64_t nr_table_pages;
+  size_t ahead_pages;
+  bool table_stays; /* is populated by store_start, and not released */
   _Atomic uint64_t nr_present;
 
   /* Guards the table's memory.  Held across populating or releasing a page of
@@ -177,6 +179,9 @@ slot_repoint_locked (struct store *store, uint64_t idx, uint64_t word)
 {
   atomic_store_explicit (&store->slots[idx], word, memory_order_release);
 }
+
+/* Give memory to the whole table, as far as there is any.  Wants table_lock. */
+void table_populate_all_locked (struct store *store);
 
 /* Give back the memory of a table page, all of whose slots are empty.  Wants
  * table_lock and the page's group.

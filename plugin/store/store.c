@@ -112,6 +112,10 @@ pool_init (struct store *store, const struct store_config *config)
     .records = (void *) (store->arena.base + h->records_offset),
     .data = store->arena.base + h->data_offset,
     .reserve_pages = config->reserve_pages,
+    /* The chain lengths and the huge pages share it. */
+    .ahead_pages = config->ahead_pages / (config->chain_size + 1),
+    .hungry = config->hungry,
+    .hungry_opaque = config->hungry_opaque,
     .budget = config->budget,
     .os = {.opaque = &store->arena,
            .populate = os_populate,
@@ -177,6 +181,8 @@ store_create (const struct store_config *config, struct store **out)
   store->nr_pages = config->disksize / ZSPAGE_PAGE_SIZE;
   store->nr_table_pages =
     (store->nr_pages + SLOTS_PER_TABLE_PAGE - 1) / SLOTS_PER_TABLE_PAGE;
+  store->ahead_pages = config->ahead_pages;
+  store->table_stays = store->nr_table_pages <= config->ahead_pages;
   store->slots = (void *) (store->arena.base + store->header.table_offset);
 
   store->present = mmap (NULL, present_bytes (store), PROT_READ | PROT_WRITE,
@@ -224,6 +230,22 @@ store_destroy (struct store *store)
   free (store);
 }
 
+/* What cannot be had now, whoever needs it asks for again. */
+static void
+start_ahead_locked (struct store *store)
+{
+  if (store->table_stays)
+    table_populate_all_locked (store);
+  zs_feed (store->pool);
+}
+
+void
+store_feed (struct store *store)
+{
+  if (atomic_load_explicit (&store->started, memory_order_acquire))
+    zs_feed (store->pool);
+}
+
 int
 store_start (struct store *store)
 {
@@ -231,6 +253,8 @@ store_start (struct store *store)
 
   if (atomic_load_explicit (&store->started, memory_order_acquire))
     return 0;
+  if (store->ahead_pages)
+    codec_pool_warm (store->codec);
   ranked_lock (&store->table_lock);
   r = 0;
   if (!atomic_load_explicit (&store->started, memory_order_relaxed)) {
@@ -240,6 +264,8 @@ store_start (struct store *store)
     if (r == 0)
       r = zs_bounce (store->pool, &store->bounce);
     if (r == 0) {
+      if (store->ahead_pages)
+        start_ahead_locked (store);
       memcpy (store->arena.base, &store->header, sizeof store->header);
       atomic_store_explicit (&store->started, true, memory_order_release);
     }

@@ -19,11 +19,15 @@
 struct store;
 
 struct store_config {
-  const char *name;         /* of the device; for /proc/PID/maps */
-  uint64_t disksize;        /* bytes, a multiple of 4096, 4096..2^44 */
-  uint64_t mem_limit;       /* bytes of zspages; 0 = no limit */
-  unsigned chain_size;      /* pages, 4..16 */
-  size_t reserve_pages;     /* kept for when the kernel refuses memory */
+  const char *name;     /* of the device; for /proc/PID/maps */
+  uint64_t disksize;    /* bytes, a multiple of 4096, 4096..2^44 */
+  uint64_t mem_limit;   /* bytes of zspages; 0 = no limit */
+  unsigned chain_size;  /* pages, 4..16 */
+  size_t reserve_pages; /* kept for when the kernel refuses memory */
+  size_t ahead_pages;   /* populated before they are needed; 0 = none */
+  /* It is time for store_feed.  Any thread, with any locks; must not block. */
+  void (*hungry) (void *opaque);
+  void *hungry_opaque;
   struct codec_pool *codec; /* borrowed; may be shared by several stores */
   bool counts_codec;        /* in mem_meta; one of those that share it */
   struct zs_budget *budget; /* of several stores together; NULL = none */
@@ -44,6 +48,14 @@ int store_create (const struct store_config *config, struct store **store);
 void store_destroy (struct store *store);
 
 uint64_t store_disksize (const struct store *store);
+
+/* Populate what ahead_pages asks for, as far as it is not there: pages of each
+ * chain length, and the reserve.  (The slot table, if it is no larger than
+ * ahead_pages, is populated as a whole at the first write, and stays.)  Blocks
+ * on the kernel, while writes go on.  One thread at a time.  Before the first
+ * write this does nothing.
+ */
+void store_feed (struct store *store);
 
 /* Make some room for another store that shares a limit, or memory, with this
  * one.  Whether that freed anything.

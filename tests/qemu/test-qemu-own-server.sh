@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A machine swaps on its own server: memory for what is swapped out is wanted
 # just when there is none.  With swap=require the server has its own memory
-# locked and is part of the I/O path to the kernel, or it would not start.
+# locked and is part of the I/O path to the kernel, or it would not start; with
+# ahead= no request waits for the kernel to find memory.
 
 . "${srcdir:-.}/qemu.sh"
 requires_qemu
@@ -15,7 +16,7 @@ guest_add vm "$plugin" /bin
 guest_boot vm 256 <<'END'
 ip link set lo up
 echo -1000 >/proc/self/oom_score_adj
-nbdkit -f -t 4 -U /run/sock /bin/nbdkit-zspage-plugin.so 1G swap=require \
+nbdkit -f -t 4 -U /run/sock /bin/nbdkit-zspage-plugin.so 1G swap=require ahead=16M \
     stats=tcp:127.0.0.1:8080 >/run/server.log 2>&1 &
 server=$!
 echo 0 >/proc/self/oom_score_adj
@@ -45,7 +46,7 @@ kill $server
 wait $server
 END
 
-guest_end vm 300
+guest_end vm 150
 echo "the guest ran for $((($(now_ms) - guest_start) / 1000)) s"
 expect_verified vm
 expect_swapped vm

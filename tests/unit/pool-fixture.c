@@ -29,10 +29,27 @@ relocate (void *opaque, uint32_t owner, zs_ref from, zs_ref to, const void *src,
   return 0;
 }
 
+static void
+hungry (void *opaque)
+{
+  struct pool_fixture *f = opaque;
+
+  f->hungry++;
+}
+
 void
 pool_fixture_init (struct pool_fixture *f, unsigned chain_size,
                    uint32_t nr_chunks, uint32_t nr_objects,
                    size_t reserve_pages)
+{
+  pool_fixture_init_ahead (f, chain_size, nr_chunks, nr_objects, reserve_pages,
+                           0);
+}
+
+void
+pool_fixture_init_ahead (struct pool_fixture *f, unsigned chain_size,
+                         uint32_t nr_chunks, uint32_t nr_objects,
+                         size_t reserve_pages, size_t ahead_pages)
 {
   struct zs_config config;
 
@@ -48,6 +65,9 @@ pool_fixture_init (struct pool_fixture *f, unsigned chain_size,
     .records = f->os.records,
     .data = f->os.data,
     .reserve_pages = reserve_pages,
+    .ahead_pages = ahead_pages,
+    .hungry = hungry,
+    .hungry_opaque = f,
     .os = fake_os_hooks (&f->os),
     .relocate = relocate,
     .relocate_opaque = f,

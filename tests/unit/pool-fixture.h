@@ -24,11 +24,16 @@ struct pool_fixture {
   unsigned refuse_one_in; /* relocate says -EBUSY at random; 0 = never */
   size_t relocations, refusals;
   const char *bad_relocation; /* or NULL */
+  size_t hungry;              /* calls */
 };
 
 void pool_fixture_init (struct pool_fixture *f, unsigned chain_size,
                         uint32_t nr_chunks, uint32_t nr_objects,
                         size_t reserve_pages);
+/* The same, and so many pages of each chain length ahead. */
+void pool_fixture_init_ahead (struct pool_fixture *f, unsigned chain_size,
+                              uint32_t nr_chunks, uint32_t nr_objects,
+                              size_t reserve_pages, size_t ahead_pages);
 /* Checks everything before. */
 void pool_fixture_fini (struct pool_fixture *f);
 

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* zs_feed: what was populated ahead, and the reserve, serve without a word to
+ * the kernel; whoever feeds is told in time; the rest is as without it.
+ */
+#include <config.h>
+
+#include <errno.h>
+
+#include "pool-fixture.h"
+
+#define NR_CHUNKS  64
+#define NR_OBJECTS 20000
+#define RESERVE    8
+#define AHEAD      48
+
+/* Payloads whose classes have zspages of various lengths, and a huge one. */
+static const size_t lens[] = {20, 100, 1000, 1500, 2000, 2500, 3000, 4096};
+
+static void
+init_fed (struct pool_fixture *f)
+{
+  pool_fixture_init_ahead (f, 8, NR_CHUNKS, NR_OBJECTS, RESERVE, AHEAD);
+  assert_int_equal (zs_feed (f->pool), 0);
+}
+
+/* Put until it fails; returns the pages that are used then. */
+static size_t
+fill (struct pool_fixture *f, size_t len, uint32_t *n)
+{
+  int r;
+
+  for (*n = 0; (r = pool_put (f, *n, len)) == 0;)
+    ++*n;
+  assert_int_equal (r, -ENOMEM);
+  return pool_stats (f).pages_used;
+}
+
+static void
+what_is_fed_and_the_reserve_need_no_kernel (void **state)
+{
+  struct pool_fixture f;
+  uint32_t n;
+  size_t i, pages, most;
+
+  (void) state;
+  for (i = 0; i < NELEM (lens); ++i) {
+    init_fed (&f);
+    most = pool_stats (&f).stock_pages + RESERVE;
+    fake_os_fail_populate_at (&f.os, 1);
+    pages = fill (&f, lens[i], &n);
+    assert_in_range (pages, AHEAD + RESERVE, most);
+    /* Small objects use up all there is, also for larger ones. */
+    if (i == 0)
+      assert_int_equal (pages, most);
+    if (lens[i] == ZSPAGE_PAGE_SIZE)
+      assert_int_equal (pages, AHEAD + RESERVE);
+    assert_int_equal (pool_stats (&f).reserve_pages, 1); /* the bounce page */
+    fake_os_fail_populate_at (&f.os, 0);
+    pool_check (&f);
+    pool_fixture_fini (&f);
+  }
+}
+
+static void
+the_kernel_is_not_asked_while_there_is_a_reserve (void **state)
+{
+  struct pool_fixture f;
+  uint32_t n = 0;
+
+  (void) state;
+  init_fed (&f);
+  fake_os_fail_populate_at (&f.os, SIZE_MAX); /* counts */
+  while (f.os.populate_calls == 0)
+    assert_int_equal (pool_put (&f, n++, 3000), 0);
+  assert_true (pool_stats (&f).pages_used > AHEAD + RESERVE);
+  assert_int_equal (pool_stats (&f).reserve_pages, 1); /* the bounce page */
+  pool_check (&f);
+  pool_fixture_fini (&f);
+}
+
+static void
+whoever_feeds_is_told_at_half (void **state)
+{
+  struct pool_fixture f;
+  uint32_t n = 0;
+
+  (void) state;
+  init_fed (&f);
+  while (f.hungry == 0)
+    assert_int_equal (pool_put (&f, n++, ZSPAGE_PAGE_SIZE), 0);
+  assert_int_equal (n, AHEAD / 2 + 1);
+  assert_int_equal (zs_feed (f.pool), 0);
+  f.hungry = 0;
+  assert_int_equal (pool_put (&f, n, ZSPAGE_PAGE_SIZE), 0);
+  assert_int_equal (f.hungry, 0);
+  pool_fixture_fini (&f);
+}
+
+static void
+feeding_again_makes_up_for_what_was_taken (void **state)
+{
+  struct zs_pool_stats fed, again;
+  struct pool_fixture f;
+  uint32_t n;
+
+  (void) state;
+  init_fed (&f);
+  fed = pool_stats (&f);
+  fake_os_fail_populate_at (&f.os, 1);
+  fill (&f, 1000, &n);
+  /* And while the kernel refuses, feeding loses nothing. */
+  assert_int_equal (zs_feed (f.pool), -ENOMEM);
+  fake_os_fail_populate_at (&f.os, 0);
+  pool_check (&f);
+  assert_int_equal (zs_feed (f.pool), 0);
+  again = pool_stats (&f);
+  assert_int_equal (again.reserve_pages, fed.reserve_pages);
+  assert_true (again.stock_pages >= fed.stock_pages);
+  /* There is enough: nothing happens. */
+  assert_int_equal (zs_feed (f.pool), 0);
+  assert_int_equal (pool_stats (&f).stock_pages, again.stock_pages);
+  while (n > 0)
+    pool_drop (&f, --n);
+  pool_check (&f);
+  pool_fixture_fini (&f);
+}
+
+static void
+stock_that_was_fed_is_no_excess (void **state)
+{
+  struct pool_fixture f;
+  uint32_t n;
+
+  (void) state;
+  init_fed (&f);
+  assert_int_equal (zs_excess_stock (f.pool), 0);
+  for (n = 0; n < 2000; ++n)
+    assert_int_equal (pool_put (&f, n, 2000), 0);
+  while (n > 0)
+    pool_drop (&f, --n);
+  zs_trim_stock (f.pool, 0);
+  assert_int_equal (pool_stats (&f).stock_pages, 0);
+  assert_int_equal (zs_feed (f.pool), 0);
+  assert_int_equal (zs_excess_stock (f.pool), 0);
+  pool_check (&f);
+  pool_fixture_fini (&f);
+}
+
+static void
+wherever_feeding_fails_it_can_be_repeated (void **state)
+{
+  size_t at;
+
+  (void) state;
+  for (at = 1; at < 30; ++at) {
+    struct pool_fixture f;
+
+    pool_fixture_init_ahead (&f, 8, NR_CHUNKS, NR_OBJECTS, RESERVE, AHEAD);
+    fake_os_fail_populate_at (&f.os, at);
+    if (zs_feed (f.pool) == 0)
+      at = 30;
+    fake_os_fail_populate_at (&f.os, 0);
+    pool_check (&f);
+    assert_int_equal (zs_feed (f.pool), 0);
+    assert_int_equal (pool_put (&f, 0, 100), 0);
+    pool_fixture_fini (&f);
+  }
+}
+
+static void
+a_pool_that_is_too_small_to_feed_still_serves (void **state)
+{
+  struct pool_fixture f;
+  uint32_t n = 0;
+  int r;
+
+  (void) state;
+  pool_fixture_init_ahead (&f, 8, 2, NR_OBJECTS, RESERVE, AHEAD);
+  assert_int_equal (zs_feed (f.pool), -ENOBUFS);
+  while ((r = pool_put (&f, n, ZSPAGE_PAGE_SIZE)) == 0)
+    ++n;
+  assert_int_equal (r, -ENOMEM); /* of the reserve, which comes last */
+  assert_true (n >= ZSPAGE_CHUNK_PAGES / 2);
+  pool_check (&f);
+  pool_fixture_fini (&f);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (what_is_fed_and_the_reserve_need_no_kernel),
+    cmocka_unit_test (the_kernel_is_not_asked_while_there_is_a_reserve),
+    cmocka_unit_test (whoever_feeds_is_told_at_half),
+    cmocka_unit_test (feeding_again_makes_up_for_what_was_taken),
+    cmocka_unit_test (stock_that_was_fed_is_no_excess),
+    cmocka_unit_test (wherever_feeding_fails_it_can_be_repeated),
+    cmocka_unit_test (a_pool_that_is_too_small_to_feed_still_serves),
+  };
+
+  return cmocka_run_group_tests (tests, test_setup, NULL);
+}
