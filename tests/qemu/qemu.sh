@@ -465,3 +465,33 @@ disk ()
     disk_args=(-blockdev "driver=nbd,node-name=$node,server.type=unix,server.path=$tmp/$1.sock,export=${2:-},discard=unmap,reconnect-delay=1"
                -device "$model,drive=$node")
 }
+
+# --- A guest that says ready, runs a hog and says done, and the server of its
+# swap; the figures of each stage are shown.
+
+# Until the hog has ended.  Usage: watch_hog GUEST SERVER
+watch_hog ()
+{
+    guest_wait "$1" '^@ready' 60
+    show_mm before "$2"
+    guest_go "$1"
+    guest_wait "$1" '^hog: pass 0: .*written' 120
+    show_mm during "$2"
+    guest_wait "$1" '^@done' 120
+}
+
+# Until both have ended, with all as it was written.
+# Usage: watch_swapoff GUEST SERVER
+watch_swapoff ()
+{
+    show_mm "hog ended" "$2"
+    guest_go "$1"
+    guest_end "$1" 60
+    show_mm "after swapoff" "$2"
+    echo "the guest ran for $((($(now_ms) - guest_start) / 1000)) s"
+    stop_servers
+    show_requests "$2"
+    expect_verified "$1"
+    expect_swapped "$1"
+    expect_no_failures "$2"
+}

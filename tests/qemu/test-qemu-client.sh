@@ -17,19 +17,5 @@ reached done
 swap_off /dev/vda
 END
 
-guest_wait vm '^@ready' 60
-show_mm before swap
-guest_go vm
-guest_wait vm '^hog: pass 0: .*written' 120
-show_mm during swap
-guest_wait vm '^@done' 120
-show_mm "hog ended" swap
-guest_go vm
-guest_end vm 60
-show_mm "after swapoff" swap
-echo "the guest ran for $((($(now_ms) - guest_start) / 1000)) s"
-stop_servers
-show_requests swap
-expect_verified vm
-expect_swapped vm
-expect_no_failures swap
+watch_hog vm swap
+watch_swapoff vm swap

@@ -23,20 +23,6 @@ swap_off /dev/nbd0
 nbd-client -d /dev/nbd0
 END
 
-guest_wait vm '^@ready' 60
-show_mm before swap
-guest_go vm
-guest_wait vm '^hog: pass 0: .*written' 120
-show_mm during swap
-guest_wait vm '^@done' 120
+watch_hog vm swap
 expect_given_back swap
-show_mm "hog ended" swap
-guest_go vm
-guest_end vm 60
-show_mm "after swapoff" swap
-echo "the guest ran for $((($(now_ms) - guest_start) / 1000)) s"
-stop_servers
-show_requests swap
-expect_verified vm
-expect_swapped vm
-expect_no_failures swap
+watch_swapoff vm swap
