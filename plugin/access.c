@@ -85,15 +85,28 @@ peer_describe (char *buf, size_t size)
                    ip[i]);
 }
 
+void
+access_refuse (const char *device, const char *consequence)
+{
+  int64_t uid = nbdkit_peer_uid (), gid = nbdkit_peer_gid ();
+
+  if (uid >= 0)
+    nbdkit_error ("device %s: the client, of uid %lld and gid %lld, is not "
+                  "among allow_uid or allow_gid%s",
+                  device, (long long) uid, (long long) gid, consequence);
+  else
+    nbdkit_error ("device %s: the client is not on a unix socket, so it is "
+                  "not among allow_uid or allow_gid%s",
+                  device, consequence);
+  nbdkit_set_error (EACCES);
+}
+
 int
 access_look (struct device *device)
 {
   if (access_is_allowed (&device->config))
     return 0;
-  nbdkit_error ("device %s: this client is not among allow_uid or "
-                "allow_gid; they know clients of unix sockets only",
-                device->config.name);
-  nbdkit_set_error (EACCES);
+  access_refuse (device->config.name, "");
   return -1;
 }
 

@@ -12,6 +12,11 @@
  */
 bool access_is_allowed (const struct device_config *config);
 
+/* Say that it may not: nbdkit_error, nbdkit_set_error (EACCES).  Consequence is
+ * added, and may be "".
+ */
+void access_refuse (const char *device, const char *consequence);
+
 /* Let the client of this thread's connection attach to a device.  0, or -1
  * after nbdkit_error and nbdkit_set_error (EACCES, EBUSY).
  */

@@ -196,12 +196,22 @@ parse_id (const char *value, uint32_t *id)
   return errno == 0 && *end == '\0' && n <= ID_MAX;
 }
 
+/* A device's own list does not add to the default. */
+static void
+allow_begin (struct device_config *c)
+{
+  if (c->allow_is_inherited)
+    c->nr_allow_uid = c->nr_allow_gid = 0;
+  c->allow_is_inherited = false;
+}
+
 static int
 parse_allow_uid (struct device_config *c, const char *key, const char *value)
 {
   const struct passwd *pw;
   uint32_t id;
 
+  allow_begin (c);
   if (c->nr_allow_uid == MAX_ALLOWED) {
     nbdkit_error ("%s=%s: at most %d are allowed", key, value, MAX_ALLOWED);
     return -1;
@@ -227,6 +237,7 @@ parse_allow_gid (struct device_config *c, const char *key, const char *value)
   const struct group *gr;
   uint32_t id;
 
+  allow_begin (c);
   if (c->nr_allow_gid == MAX_ALLOWED) {
     nbdkit_error ("%s=%s: at most %d are allowed", key, value, MAX_ALLOWED);
     return -1;
@@ -378,6 +389,7 @@ parse_device (struct server_config *c, const char *key, const char *value)
   c->devices = devices;
   c->nr_devices = i + 1;
   devices[i] = c->defaults;
+  devices[i].allow_is_inherited = true;
   strcpy (devices[i].name, value);
   return 0;
 }

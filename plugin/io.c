@@ -52,9 +52,7 @@ device_asked_for (const char *asked, struct export_name *name)
                   "allows",
                   name->device, devices_nr ());
   else if (r == -EACCES)
-    nbdkit_error ("device %s: this client is not among allow_uid or "
-                  "allow_gid, so none is made for it",
-                  name->device);
+    access_refuse (name->device, ", so none is made for it");
   else if (r == -ENOENT) {
     export_name_printable (asked, printable, sizeof printable);
     devices_names (names, sizeof names);
@@ -249,7 +247,8 @@ say_full (struct device *device)
 {
   struct zs_budget *all = devices_budget ();
   unsigned long long total = atomic_load (&all->limit) * ZSPAGE_PAGE_SIZE;
-  char limits[160] = "the system refuses memory, or its limit was just lifted";
+  char limits[160] = "the system, or a memory cgroup of this server, refuses "
+                     "memory, or a limit was just lifted";
   struct store_stats s;
   int n = 0;
 

@@ -35,6 +35,7 @@ struct device_config {
   uid_t allow_uid[MAX_ALLOWED];
   gid_t allow_gid[MAX_ALLOWED];
   unsigned nr_allow_uid, nr_allow_gid;
+  bool allow_is_inherited; /* what is said of it here replaces it */
 };
 
 #define MAX_DEVICES       1024u

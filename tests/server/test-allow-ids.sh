@@ -34,6 +34,17 @@ cannot_open ()
     expect "lines of the log about $1" "$after" -eq $((before + 1))
 }
 
+# What a device says replaces the default, both kinds of it.
+start_zspage 64M "allow_uid=$me" "allow_gid=$mine" \
+    device=inherits \
+    device=uid allow_uid=$((me + 7)) \
+    device=gid allow_gid=$((mine + 7)) \
+    device=both allow_gid=$((mine + 7)) "allow_uid=$me"
+can_open inherits env || die "cannot open inherits: $(cat "$tmp/said")"
+cannot_open uid env
+cannot_open gid env
+can_open both env || die "cannot open both: $(cat "$tmp/said")"
+
 start_zspage 64M device=all \
     device=mine "allow_uid=$me" \
     device=group "allow_gid=$mine" \
@@ -45,6 +56,8 @@ for name in all mine group either named two; do
     can_open $name env || die "cannot open $name: $(cat "$tmp/said")"
 done
 cannot_open other env
+grep -q "device other: the client, of uid $me and gid $mine, is not among" \
+    "$server_log" || die "the log does not say who: $(cat "$server_log")"
 
 for option in allow_uid=no-such-user-here allow_gid=no-such-group-here \
     allow_uid=-1 allow_uid=4294967295; do
