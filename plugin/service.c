@@ -51,6 +51,12 @@ device_stats_at (void *opaque, size_t i)
   return device_stats (devices_get (i));
 }
 
+static const char *
+consequence (uint64_t used, uint64_t limit)
+{
+  return used < limit ? "at 100% writes fail" : "writes fail";
+}
+
 static void
 warn_near_limit (void *opaque, size_t i, unsigned percent)
 {
@@ -59,23 +65,23 @@ warn_near_limit (void *opaque, size_t i, unsigned percent)
 
   (void) opaque;
   store_stats (d->store, &s);
-  nbdkit_error ("device %s: %u%% of mem_limit reached: %llu of %llu bytes; "
-                "at 100%% writes fail",
+  nbdkit_error ("device %s: %u%% of mem_limit reached: %llu of %llu bytes; %s",
                 d->config.name, percent, (unsigned long long) s.mem_used_total,
-                (unsigned long long) s.mem_limit);
+                (unsigned long long) s.mem_limit,
+                consequence (s.mem_used_total, s.mem_limit));
 }
 
 static void
 warn_near_total_limit (void *opaque, unsigned percent)
 {
   struct zs_budget *all = devices_budget ();
+  unsigned long long used = atomic_load (&all->used) * ZSPAGE_PAGE_SIZE;
+  unsigned long long limit = atomic_load (&all->limit) * ZSPAGE_PAGE_SIZE;
 
   (void) opaque;
-  nbdkit_error (
-    "all devices: %u%% of total_mem_limit reached: %llu of %llu "
-    "bytes; at 100%% writes fail",
-    percent, (unsigned long long) atomic_load (&all->used) * ZSPAGE_PAGE_SIZE,
-    (unsigned long long) atomic_load (&all->limit) * ZSPAGE_PAGE_SIZE);
+  nbdkit_error ("all devices: %u%% of total_mem_limit reached: %llu of %llu "
+                "bytes; %s",
+                percent, used, limit, consequence (used, limit));
 }
 
 /* nbdkit exits without a word to its plugins when it cannot listen itself. */

@@ -174,7 +174,9 @@ swap_prepare (enum swap_mode mode)
                  errno == EPERM ? "CAP_SYS_RESOURCE is needed"
                                 : "Linux 5.6 is needed");
   needed = m.len;
-  missing_oom_protection (&m);
+  /* Which is never why a server does not start. */
+  if (mode != SWAP_REQUIRE || needed == 0)
+    missing_oom_protection (&m);
   if (m.len == 0)
     return 0;
   nbdkit_error ("swap=%s: %s", mode == SWAP_REQUIRE ? "require" : "true",

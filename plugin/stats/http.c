@@ -299,10 +299,13 @@ device_route (struct request *rq, const char *path, bool is_put)
   struct stats_device device;
   size_t index;
 
-  if (slash == NULL ||
-      !find_device (&rq->http->devices, path, slash - path, &index))
+  if (!find_device (&rq->http->devices, path,
+                    slash ? (size_t) (slash - path) : strlen (path), &index))
     return refuse (rq->mhd, MHD_HTTP_NOT_FOUND, NULL,
                    "no such device; GET /devices lists them");
+  if (slash == NULL)
+    return refuse (rq->mhd, MHD_HTTP_NOT_FOUND, NULL,
+                   "which attribute? zspage-stats(7) lists them");
   node = stats_node_by_name (slash + 1);
   if (node == NULL)
     return refuse (rq->mhd, MHD_HTTP_NOT_FOUND, NULL,

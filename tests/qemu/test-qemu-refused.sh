@@ -40,7 +40,7 @@ echo "stored $((stored / 1048576)) MiB"
 test "$stored" -gt $((16 * 1048576))
 nbd-do "$uri" "each 64K read 8M $((stored - 8 * 1048576)) random:1"
 cat /run/server.log
-grep -q "is full: .*the system refuses memory" /run/server.log
+grep -q "is full: .*the system, .*, refuses memory" /run/server.log
 kill $server
 wait $server
 END
