@@ -13,6 +13,6 @@ start_activated nbdkit-zspage.service
 names=$(nbdinfo --list --json "$uri" |
     jq -r '.exports[] | "\(."export-name") \(."export-size")"' |
     sort | tr '\n' ' ')
-expect "devices" "$names" = "build 8589934592 db 17179869184 web 8589934592 "
-expect "the size of db" "$(nbdinfo --size "$(export_uri db)")" = 17179869184
+expect "devices" "$names" = "build 17179869184 db 9663676416 web 6442450944 "
+expect "the size of db" "$(nbdinfo --size "$(export_uri db)")" = 9663676416
 expect_fails nbdinfo --size "$uri"
