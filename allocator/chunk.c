@@ -304,9 +304,9 @@ chunks_init (struct zs_pool *pool)
           BITMAP_WORDS (c->objs) > kind->words)
         kind->words = BITMAP_WORDS (c->objs);
     }
-    kind->has_classes = k == ZSPAGE_CHUNK_HUGE || kind->words > 0;
-    if (kind->has_classes)
-      pool->stock_ahead += pool->config.ahead_pages;
+    if (k == ZSPAGE_CHUNK_HUGE || kind->words > 0) /* some class is of it */
+      kind->nr_ahead =
+        (pool->config.ahead_pages + kind->pages - 1) / kind->pages;
     units = zs_kind_stride (kind) * kind->nr_zspages;
     if (units > pool->descs_most)
       pool->descs_most = units;

@@ -8,6 +8,7 @@
  * Stock is bounded: above stock_high() pages, all above stock_low() goes back
  * to the kernel, first from chunks that nobody uses (one large piece), then
  * from those with most stock.  The gap between the two is the hysteresis.
+ * What zs_feed keeps of each kind does not count.
  */
 #include "zspool-internal.h"
 
@@ -22,7 +23,7 @@ stock_low (const struct zs_pool *pool)
 {
   size_t used = atomic_load_explicit (&pool->pages_used, memory_order_relaxed);
 
-  return clamp (used / 256, 16, 4096) + pool->stock_ahead;
+  return clamp (used / 256, 16, 4096);
 }
 
 static size_t
@@ -33,11 +34,24 @@ stock_high (const struct zs_pool *pool)
   return stock_low (pool) + clamp (used / 16, 64, 8192);
 }
 
-static void
-stock_pages_add (struct zs_pool *pool, ptrdiff_t pages)
+static size_t
+spare_pages (const struct zs_pool *pool)
 {
-  atomic_fetch_add_explicit (&pool->stock_pages, (size_t) pages,
-                             memory_order_relaxed);
+  return atomic_load_explicit (&pool->spare_pages, memory_order_relaxed);
+}
+
+/* One zspage of a kind more, or with sign -1 less; is_spare: beyond what
+ * zs_feed keeps.
+ */
+static void
+count_locked (struct zs_pool *pool, const struct zs_kind *kind, bool is_spare,
+              int sign)
+{
+  size_t pages = (size_t) (sign * (ptrdiff_t) kind->pages);
+
+  atomic_fetch_add_explicit (&pool->stock_pages, pages, memory_order_relaxed);
+  if (is_spare)
+    atomic_fetch_add_explicit (&pool->spare_pages, pages, memory_order_relaxed);
 }
 
 void
@@ -55,7 +69,7 @@ stock_push_locked (struct zs_pool *pool, struct zspage *z)
   kind->nr_stock++;
   chunk->nr_active--;
   chunk->nr_stock++;
-  stock_pages_add (pool, kind->pages);
+  count_locked (pool, kind, kind->nr_stock > kind->nr_ahead, 1);
 }
 
 void
@@ -71,15 +85,23 @@ stock_take_locked (struct zs_pool *pool, struct zspage *z)
   else
     kind->stock = z->next;
   z->state = ZSPAGE_BUSY;
+  count_locked (pool, kind, kind->nr_stock > kind->nr_ahead, -1);
   kind->nr_stock--;
   chunk->nr_stock--;
   chunk->nr_active++;
-  stock_pages_add (pool, -(ptrdiff_t) kind->pages);
 }
 
-/* Release runs of a chunk's stock.  Drops and retakes chunk_lock. */
+static bool
+kind_has_spare (const struct zs_kind *kind, bool all)
+{
+  return kind->nr_stock > (all ? 0 : kind->nr_ahead);
+}
+
+/* Release runs of a chunk's stock; all: also what zs_feed keeps.  Drops and
+ * retakes chunk_lock.
+ */
 static void
-chunk_trim_locked (struct zs_pool *pool, uint32_t c)
+chunk_trim_locked (struct zs_pool *pool, uint32_t c, bool all)
 {
   struct zs_chunk *chunk = &pool->chunks[c];
   struct zs_kind *kind = &pool->kinds[chunk->kind];
@@ -87,14 +109,14 @@ chunk_trim_locked (struct zs_pool *pool, uint32_t c)
   unsigned i = 0, n, nr_zspages = kind->nr_zspages;
   desc_idx descs = chunk->descs;
 
-  while (i < nr_zspages && chunk->nr_stock > 0) {
+  while (i < nr_zspages && chunk->nr_stock > 0 && kind_has_spare (kind, all)) {
     struct zspage *first = zs_desc (pool, descs + i * stride);
     int r;
 
     for (n = 0; i + n < nr_zspages; ++n) {
       struct zspage *z = zs_desc (pool, descs + (i + n) * stride);
 
-      if (z->state != ZSPAGE_STOCK)
+      if (z->state != ZSPAGE_STOCK || !kind_has_spare (kind, all))
         break;
       stock_take_locked (pool, z);
     }
@@ -123,11 +145,13 @@ chunk_trim_locked (struct zs_pool *pool, uint32_t c)
  */
 static bool
 chunk_is_worth_trimming (const struct zs_pool *pool,
-                         const struct zs_chunk *chunk, int pass)
+                         const struct zs_chunk *chunk, int pass, bool all)
 {
-  unsigned nr_zspages = pool->kinds[chunk->kind].nr_zspages;
+  const struct zs_kind *kind = &pool->kinds[chunk->kind];
+  unsigned nr_zspages = kind->nr_zspages;
 
-  if (chunk->kind == ZSPAGE_CHUNK_FREE || chunk->nr_stock == 0)
+  if (chunk->kind == ZSPAGE_CHUNK_FREE || chunk->nr_stock == 0 ||
+      !kind_has_spare (kind, all))
     return false;
   switch (pass) {
   case 0:
@@ -141,13 +165,15 @@ chunk_is_worth_trimming (const struct zs_pool *pool,
   }
 }
 
-/* Give stock back until keep_pages are left; what is scattered over chunks in
- * use, only until keep_scattered are left, as it may grow together.
+/* Give spare stock back until keep_pages are left; what is scattered over
+ * chunks in use, only until keep_scattered are left, as it may grow together.
+ * all: of all stock.
  */
 static void
 stock_trim_locked (struct zs_pool *pool, size_t keep_pages,
-                   size_t keep_scattered)
+                   size_t keep_scattered, bool all)
 {
+  _Atomic size_t *figure = all ? &pool->stock_pages : &pool->spare_pages;
   int pass;
   uint32_t c;
 
@@ -156,13 +182,11 @@ stock_trim_locked (struct zs_pool *pool, size_t keep_pages,
   pool->trimming = true;
   for (pass = 0; pass < 4; ++pass) {
     for (c = 0; c < pool->next_chunk; ++c) {
-      size_t stock =
-        atomic_load_explicit (&pool->stock_pages, memory_order_relaxed);
-
-      if (stock <= (pass < 3 ? keep_pages : keep_scattered))
+      if (atomic_load_explicit (figure, memory_order_relaxed) <=
+          (pass < 3 ? keep_pages : keep_scattered))
         break;
-      if (chunk_is_worth_trimming (pool, &pool->chunks[c], pass))
-        chunk_trim_locked (pool, c);
+      if (chunk_is_worth_trimming (pool, &pool->chunks[c], pass, all))
+        chunk_trim_locked (pool, c, all);
     }
   }
   pool->trimming = false;
@@ -173,24 +197,37 @@ stock_bound_locked (struct zs_pool *pool)
 {
   size_t low = stock_low (pool), high = stock_high (pool);
 
-  if (atomic_load_explicit (&pool->stock_pages, memory_order_relaxed) > high)
-    stock_trim_locked (pool, low, (low + high) / 2);
+  if (spare_pages (pool) > high)
+    stock_trim_locked (pool, low, (low + high) / 2, false);
 }
 
 size_t
 zs_excess_stock (const struct zs_pool *pool)
 {
-  size_t stock =
-    atomic_load_explicit (&pool->stock_pages, memory_order_relaxed);
-  size_t low = stock_low (pool);
+  size_t spare = spare_pages (pool), low = stock_low (pool);
 
-  return stock > low ? stock - low : 0;
+  return spare > low ? spare - low : 0;
+}
+
+void
+zs_trim_excess (struct zs_pool *pool, size_t most)
+{
+  size_t spare, excess;
+
+  ranked_lock (&pool->chunk_lock);
+  excess = zs_excess_stock (pool);
+  spare = spare_pages (pool);
+  if (excess > 0 && spare >= excess) {
+    spare -= excess < most ? excess : most;
+    stock_trim_locked (pool, spare, spare, false);
+  }
+  ranked_unlock (&pool->chunk_lock);
 }
 
 void
 zs_trim_stock (struct zs_pool *pool, size_t keep_pages)
 {
   ranked_lock (&pool->chunk_lock);
-  stock_trim_locked (pool, keep_pages, keep_pages);
+  stock_trim_locked (pool, keep_pages, keep_pages, true);
   ranked_unlock (&pool->chunk_lock);
 }

@@ -9,11 +9,16 @@
 #include "zspool-internal.h"
 
 #include <errno.h>
+#include <time.h>
 
 /* The most pages populated ahead in one call. */
 #define MAX_BATCH 64u
 /* The same for zs_feed: others have what one call populated before the next. */
 #define FEED_BATCH 64u
+/* Populating a batch takes about a millisecond.  What has missed memory for so
+ * long will not have it soon.
+ */
+#define STUCK_MS 20u
 
 /* How many zspages to populate together: little while the pool is small. */
 static unsigned
@@ -82,37 +87,54 @@ take_stock_locked (struct zs_pool *pool, unsigned k, struct zspage **z)
   return true;
 }
 
-/* Pages that are missing of what is to be populated ahead. */
-static size_t
-missing_locked (const struct zs_pool *pool, const struct zs_kind *kind)
+/* Zspages that a kind lacks of what zs_feed keeps. */
+static unsigned
+missing_locked (const struct zs_kind *kind)
 {
-  size_t stock = (size_t) kind->nr_stock * kind->pages;
+  return kind->nr_stock < kind->nr_ahead ? kind->nr_ahead - kind->nr_stock : 0;
+}
 
-  if (!kind->has_classes || stock >= pool->config.ahead_pages)
-    return 0;
-  return pool->config.ahead_pages - stock;
+static uint64_t
+now_ms (void)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_MONOTONIC_COARSE, &t);
+  return (uint64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000 + 1; /* never 0 */
 }
 
 static void
-call_hungry (struct zs_pool *pool)
+become_hungry (struct zs_pool *pool)
 {
+  uint64_t never = 0;
+
+  if (atomic_load_explicit (&pool->hungry_since, memory_order_relaxed) == 0)
+    atomic_compare_exchange_strong (&pool->hungry_since, &never, now_ms ());
   if (pool->config.hungry)
     pool->config.hungry (pool->config.hungry_opaque);
+}
+
+bool
+supply_is_stuck (const struct zs_pool *pool)
+{
+  uint64_t since =
+    atomic_load_explicit (&pool->hungry_since, memory_order_relaxed);
+
+  return since != 0 && now_ms () - since > STUCK_MS;
 }
 
 int
 supply_get (struct zs_pool *pool, unsigned k, bool may_wait, struct zspage **z)
 {
-  bool taken, is_hungry = false;
+  const struct zs_kind *kind = &pool->kinds[k];
+  bool taken, is_hungry;
 
   ranked_lock (&pool->chunk_lock);
   taken = take_stock_locked (pool, k, z);
-  if (pool->config.ahead_pages)
-    is_hungry =
-      missing_locked (pool, &pool->kinds[k]) > pool->config.ahead_pages / 2;
+  is_hungry = missing_locked (kind) > kind->nr_ahead / 4;
   ranked_unlock (&pool->chunk_lock);
   if (is_hungry)
-    call_hungry (pool);
+    become_hungry (pool);
   if (taken)
     return 0;
   return may_wait ? supply_grow (pool, k, z) : -EAGAIN;
@@ -188,44 +210,84 @@ zs_reserve_fill (struct zs_pool *pool)
   }
 }
 
-/* Grow a kind's stock to what is to be there. */
+/* The kind that lacks the largest part of what it should have, of those not in
+ * a set; 0 if none lacks anything.
+ */
+static unsigned
+hungriest_locked (const struct zs_pool *pool, uint32_t except)
+{
+  unsigned k, found = 0;
+
+  for (k = 1; k < ZSPAGE_CHUNK_KINDS; ++k) {
+    const struct zs_kind *kind = &pool->kinds[k], *best = &pool->kinds[found];
+
+    if (missing_locked (kind) == 0 || (except >> k & 1))
+      continue;
+    if (found == 0 || (uint64_t) kind->nr_stock * best->nr_ahead <
+                        (uint64_t) best->nr_stock * kind->nr_ahead)
+      found = k;
+  }
+  return found;
+}
+
 static int
 kind_feed (struct zs_pool *pool, unsigned k)
 {
-  struct zs_kind *kind = &pool->kinds[k];
+  const struct zs_kind *kind = &pool->kinds[k];
   struct zspage *z;
-  size_t missing;
-  int r;
+  unsigned want;
+  int r = chunks_feed (pool);
 
-  for (;;) {
-    r = chunks_feed (pool);
-    if (r < 0)
-      return r;
-    ranked_lock (&pool->chunk_lock);
-    missing = missing_locked (pool, kind);
-    ranked_unlock (&pool->chunk_lock);
-    if (missing == 0)
-      return 0;
-    if (missing > FEED_BATCH)
-      missing = FEED_BATCH;
-    r = grow_by (pool, k, (missing + kind->pages - 1) / kind->pages, &z);
-    if (r < 0)
-      return r;
-    ranked_lock (&pool->chunk_lock);
-    stock_push_locked (pool, z);
-    ranked_unlock (&pool->chunk_lock);
-  }
+  if (r < 0)
+    return r;
+  ranked_lock (&pool->chunk_lock);
+  want = missing_locked (kind);
+  ranked_unlock (&pool->chunk_lock);
+  if (want > FEED_BATCH / kind->pages)
+    want = FEED_BATCH / kind->pages;
+  if (want == 0)
+    return 0; /* it came back meanwhile */
+  r = grow_by (pool, k, want, &z);
+  if (r < 0)
+    return r;
+  ranked_lock (&pool->chunk_lock);
+  stock_push_locked (pool, z);
+  ranked_unlock (&pool->chunk_lock);
+  return 0;
 }
 
 int
-zs_feed (struct zs_pool *pool)
+zs_feed (struct zs_pool *pool, bool *more)
 {
-  int r = zs_reserve_fill (pool);
+  uint32_t full = 0; /* kinds for which there are no chunks */
   unsigned k;
+  bool wants_reserve;
+  int r;
 
-  for (k = 1; r == 0 && k < ZSPAGE_CHUNK_KINDS; ++k)
+  *more = false;
+  for (;;) {
+    ranked_lock (&pool->chunk_lock);
+    k = hungriest_locked (pool, full);
+    wants_reserve = keep_wants_locked (pool);
+    ranked_unlock (&pool->chunk_lock);
+    if (k == 0)
+      break;
     r = kind_feed (pool, k);
-  return r;
+    if (r == 0)
+      *more = true;
+    if (r != -ENOBUFS) {
+      if (r == 0)
+        atomic_store (&pool->hungry_since, now_ms ());
+      return r;
+    }
+    full |= 1u << k;
+  }
+  atomic_store (&pool->hungry_since, 0);
+  if (!wants_reserve)
+    return 0;
+  r = zs_reserve_fill (pool);
+  *more = r == 0;
+  return r == -ENOBUFS ? 0 : r;
 }
 
 int

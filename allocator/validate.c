@@ -30,7 +30,7 @@ zs_unlock_all (struct zs_pool *pool)
 struct tally {
   size_t zspages[ZS_NR_SIZES], objs[ZS_NR_SIZES];
   size_t full[ZS_NR_SIZES];
-  size_t stock_pages, kept;
+  size_t stock_pages, spare_pages, kept;
 };
 
 #define MUST(cond)                                                             \
@@ -171,9 +171,17 @@ check_all (struct zs_pool *pool, struct tally *tally)
   MUST (used <= atomic_load (&pool->pages_used));
   MUST (tally->stock_pages == atomic_load (&pool->stock_pages));
   MUST (tally->kept == pool->reserve_pages + (pool->bounce ? 1 : 0));
-  for (i = 1; i < ZSPAGE_CHUNK_KINDS; ++i)
-    for (idx = pool->kinds[i].stock; idx; idx = zs_desc (pool, idx)->next)
+  for (i = 1; i < ZSPAGE_CHUNK_KINDS; ++i) {
+    const struct zs_kind *kind = &pool->kinds[i];
+    size_t nr = 0;
+
+    for (idx = kind->stock; idx; idx = zs_desc (pool, idx)->next, ++nr)
       MUST (zs_desc (pool, idx)->state == ZSPAGE_STOCK);
+    MUST (nr == kind->nr_stock);
+    if (nr > kind->nr_ahead)
+      tally->spare_pages += (nr - kind->nr_ahead) * kind->pages;
+  }
+  MUST (tally->spare_pages == atomic_load (&pool->spare_pages));
   return NULL;
 }
 

@@ -16,6 +16,7 @@
  *   pool:   pages_used == sum over classes of nr_zspages * pages
  *           freeable_pages == sum over classes of freeable * pages
  *           stock_pages == sum over stock of pages
+ *           spare_pages == the same of what is beyond each kind's nr_ahead
  *
  * Locks (ranks in ranked-lock.h): class.lock, then pool.chunk_lock.  No two
  * class locks are held at once except by zs_validate and zs_for_each_object,
@@ -97,7 +98,7 @@ struct zs_kind {
   uint16_t nr_zspages; /* a chunk */
   uint16_t words;      /* of zspage.free */
   uint8_t pages;       /* a zspage */
-  bool has_classes;    /* some class is of this kind */
+  uint32_t nr_ahead;   /* zspages of stock that zs_feed keeps */
 
   /* chunk_lock */
   desc_idx stock;      /* list head */
@@ -126,9 +127,7 @@ struct zs_pool {
   uint64_t *descs;         /* populated up to descs_ready */
   size_t chunks_bytes, descs_bytes; /* address space */
 
-  /* Constant. */
-  size_t stock_ahead; /* pages that zs_feed keeps, of all kinds */
-  size_t descs_most;  /* of a chunk, in units of 8 bytes */
+  size_t descs_most; /* of a chunk, in units of 8 bytes; constant */
 
   /* Guards chunks, stock, reserve, and all below up to the atomics.  It is
    * held while the records and descriptors of a new chunk are populated, once
@@ -153,6 +152,11 @@ struct zs_pool {
   _Atomic size_t objects_moved;
   _Atomic size_t freeable_pages; /* changed under each class's lock */
   _Atomic size_t stock_pages;    /* changed under chunk_lock */
+  _Atomic size_t spare_pages;    /* of these, beyond what zs_feed keeps */
+  /* When a kind began to run low, or zs_feed last got on; ms of
+   * CLOCK_MONOTONIC, 0: nothing is missing.
+   */
+  _Atomic uint64_t hungry_since;
 };
 
 static inline struct zspage *
@@ -277,6 +281,8 @@ void stock_bound_locked (struct zs_pool *pool);
  */
 int supply_get (struct zs_pool *pool, unsigned kind, bool may_wait,
                 struct zspage **z);
+/* Whether zs_feed gets nowhere: some kind lacks stock, and did for some time. */
+bool supply_is_stuck (const struct zs_pool *pool);
 /* A page of the reserve, as supply_get (ZSPAGE_CHUNK_HUGE).  NULL if none. */
 struct zspage *supply_get_reserve (struct zs_pool *pool);
 /* Return a zspage that the caller owns. */

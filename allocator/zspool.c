@@ -237,18 +237,15 @@ object_take_locked (struct zs_pool *pool, struct zs_class *class,
   return ref;
 }
 
-/* A zspage for the class, charged and owned by this thread.  may_wait: else
- * only what has memory, and -EAGAIN.
- */
+/* A zspage for the class, charged and owned by this thread. */
 static int
-class_grow (struct zs_pool *pool, struct zs_class *class, bool may_wait,
-            struct zspage **z)
+class_grow (struct zs_pool *pool, struct zs_class *class, struct zspage **z)
 {
   int r = zs_charge (pool, class->pages);
 
   if (r < 0)
     return r;
-  r = supply_get (pool, class->kind, may_wait, z);
+  r = supply_get (pool, class->kind, true, z);
   if (r < 0) {
     zs_uncharge (pool, class->pages);
     return r;
@@ -259,6 +256,21 @@ class_grow (struct zs_pool *pool, struct zs_class *class, bool may_wait,
       atomic_load_explicit (&pool->reserve_was_used, memory_order_relaxed))
     zs_reserve_fill (pool);
   return 0;
+}
+
+/* The same of what has memory already; else -EAGAIN. */
+static int
+class_grow_ready (struct zs_pool *pool, struct zs_class *class,
+                  struct zspage **z)
+{
+  int r = supply_get (pool, class->kind, false, z);
+
+  if (r < 0)
+    return r;
+  r = zs_charge (pool, class->pages);
+  if (r < 0)
+    supply_put (pool, *z);
+  return r;
 }
 
 /* An object of a zspage that has room, if there is one. */
@@ -301,14 +313,14 @@ malloc_in_fresh (struct zs_pool *pool, struct zs_class *class,
   }
 }
 
-/* What was populated ahead for this class is used up: better an object that is
- * too large, from what there is for larger ones, or a page of the reserve, than
- * to wait for the kernel.
+/* No memory is to be had soon: better an object that is too large, from what
+ * there is for larger ones, or a page of the reserve, than to wait.
  */
 static bool
 malloc_elsewhere (struct zs_pool *pool, struct zs_class *class, size_t len,
                   uint32_t owner, zs_ref *ref)
 {
+  uint32_t without = 1u << class->kind; /* kinds that have no stock */
   struct zspage *fresh;
   unsigned i;
 
@@ -319,12 +331,32 @@ malloc_elsewhere (struct zs_pool *pool, struct zs_class *class, size_t len,
       continue;
     if (malloc_in_class (pool, larger, owner, ref))
       return true;
-    if (class_grow (pool, larger, false, &fresh) == 0) {
+    if (without >> larger->kind & 1)
+      continue;
+    if (class_grow_ready (pool, larger, &fresh) == 0) {
       malloc_in_fresh (pool, larger, fresh, owner, ref);
       return true;
     }
+    without |= 1u << larger->kind;
   }
   return zs_malloc_reserve (pool, len, owner, ref) == 0;
+}
+
+/* A zspage for the class where memory is populated ahead; or, in *elsewhere,
+ * that the object is placed already.
+ */
+static int
+class_grow_ahead (struct zs_pool *pool, struct zs_class *class, size_t len,
+                  uint32_t owner, zs_ref *ref, struct zspage **z,
+                  bool *elsewhere)
+{
+  int r = class_grow_ready (pool, class, z);
+
+  if (r != -EAGAIN)
+    return r;
+  *elsewhere =
+    supply_is_stuck (pool) && malloc_elsewhere (pool, class, len, owner, ref);
+  return *elsewhere ? 0 : class_grow (pool, class, z);
 }
 
 int
@@ -332,6 +364,7 @@ zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref)
 {
   struct zs_class *class;
   struct zspage *fresh;
+  bool elsewhere = false;
   int r;
 
   if (len == 0 || len > ZSPAGE_PAGE_SIZE)
@@ -339,16 +372,14 @@ zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref)
   class = class_for (pool, len);
   if (malloc_in_class (pool, class, owner, ref))
     return 0;
-  r = class_grow (pool, class, pool->config.ahead_pages == 0, &fresh);
-  if (r == -EAGAIN) {
-    if (malloc_elsewhere (pool, class, len, owner, ref))
-      return 0;
-    r = class_grow (pool, class, true, &fresh);
-  }
+  r = pool->config.ahead_pages
+        ? class_grow_ahead (pool, class, len, owner, ref, &fresh, &elsewhere)
+        : class_grow (pool, class, &fresh);
   if (r < 0)
     /* Somebody else may have got the last zspage, for this class. */
     return malloc_in_class (pool, class, owner, ref) ? 0 : r;
-  malloc_in_fresh (pool, class, fresh, owner, ref);
+  if (!elsewhere)
+    malloc_in_fresh (pool, class, fresh, owner, ref);
   return 0;
 }
 

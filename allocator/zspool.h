@@ -72,7 +72,7 @@ struct zs_config {
 
   /* Pages of stock that zs_feed keeps for each chain length, for callers that
    * must not wait for the kernel; 0 = none.  hungry is called when it is time
-   * for zs_feed, with class locks free but any thread's other locks held; it
+   * for zs_feed, with none of the pool's locks held but maybe the caller's; it
    * must not block.
    */
   size_t ahead_pages;
@@ -113,8 +113,8 @@ void zs_set_limit (struct zs_pool *pool, size_t pages);
  * -ENOSPC: the pool's limit is reached.  -EDQUOT: the budget's is.  -ENOMEM: the
  * kernel refused memory.  -ENOBUFS: the data is full.  -EINVAL: len.
  * On error nothing has changed.  Does not block unless it must grow, and with
- * ahead_pages not unless what was populated ahead for objects of this size and
- * larger ones, and the reserve, are used up.
+ * ahead_pages only if its stock is used up and zs_feed got on lately.  If it did
+ * not, an object may be larger than len needs, or take a page of the reserve.
  */
 int zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref);
 
@@ -160,11 +160,13 @@ int zs_bounce (struct zs_pool *pool, zs_ref *ref);
 /* Populate the bounce page and the reserve, as far as they are not. */
 int zs_reserve_fill (struct zs_pool *pool);
 
-/* Populate what ahead_pages asks for, and the reserve, as far as it is not
- * there.  Blocks on the kernel, with nothing locked that zs_malloc wants.  One
- * thread at a time.  -ENOMEM, -ENOBUFS as zs_malloc; what was populated stays.
+/* Populate a little of what ahead_pages asks for, where most is missing, or the
+ * reserve; *more says whether to come again.  Chain lengths for which the data
+ * has no room any more get none.  Blocks on the kernel, with nothing locked that
+ * zs_malloc wants.  One thread at a time.  -ENOMEM: the kernel refused; then
+ * *more is false.
  */
-int zs_feed (struct zs_pool *pool);
+int zs_feed (struct zs_pool *pool, bool *more);
 
 /* Compact a class a little: at most 64 copies, with the class locked for less
  * than 200 us.  Returns the number of pages that zspages no longer use; *more
@@ -191,8 +193,13 @@ size_t zs_compacted_pages (const struct zs_pool *pool);
  */
 size_t zs_freeable_pages (const struct zs_pool *pool);
 
-/* Give back stock until at most keep_pages are left. */
+/* Give back stock until at most keep_pages are left, also of what zs_feed
+ * keeps.
+ */
 void zs_trim_stock (struct zs_pool *pool, size_t keep_pages);
+
+/* Give back so many pages of the excess, about. */
+void zs_trim_excess (struct zs_pool *pool, size_t most);
 
 /* Pages of stock beyond what the pool keeps when nothing is going on. */
 size_t zs_excess_stock (const struct zs_pool *pool);

@@ -95,9 +95,7 @@ device_make (const struct device_config *config)
       .headroom = headroom,
       .room_elsewhere = room_elsewhere,
     };
-    swap_sparse_begin ();
     r = store_create (&sc, &d->store);
-    swap_sparse_end ();
   }
   if (r < 0) {
     free (d);

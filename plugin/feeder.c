@@ -7,41 +7,96 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 
 #include "device.h"
 #include "feeder.h"
 
+/* After the kernel refused memory, how long not to ask again: doubled each
+ * time, as what it has then is better used by writes.
+ */
+#define PAUSE_MS_FIRST 100u
+#define PAUSE_MS_MAX   1600u
+
 static pthread_t thread;
 static bool is_running;
-static sem_t work;
+static sem_t work, stop;
 static _Atomic bool is_woken; /* since it last began to look */
-static _Atomic bool is_stopping;
 
-static void
-wait_for_work (void)
+static bool
+should_stop_within (unsigned ms)
 {
-  while (sem_wait (&work) == -1 && errno == EINTR)
-    ;
+  struct timespec until;
+  int r;
+
+  clock_gettime (CLOCK_REALTIME, &until);
+  until.tv_sec += ms / 1000;
+  until.tv_nsec += ms % 1000 * 1000000;
+  if (until.tv_nsec >= 1000000000) {
+    until.tv_sec++;
+    until.tv_nsec -= 1000000000;
+  }
+  do
+    r = sem_timedwait (&stop, &until);
+  while (r == -1 && errno == EINTR);
+  return r == 0;
+}
+
+static bool
+should_stop (void)
+{
+  return sem_trywait (&stop) == 0;
+}
+
+/* A little for each device in turn, until all have enough.  False if the kernel
+ * refuses.
+ */
+static bool
+feed_all (bool *stopped)
+{
+  bool more, any, is_refused = false;
+  size_t i;
+
+  do {
+    any = false;
+    for (i = 0; i < devices_nr (); ++i) {
+      if (store_feed (devices_get (i)->store, &more) < 0)
+        is_refused = true;
+      any |= more;
+    }
+    *stopped = should_stop ();
+  } while (any && !is_refused && !*stopped);
+  return !is_refused;
 }
 
 static void *
 feed (void *opaque)
 {
-  size_t i;
+  unsigned pause_ms = PAUSE_MS_FIRST;
+  bool has_heap = false, stopped = false;
 
   (void) opaque;
   /* Unlike the others, this thread may swap out what it needs room for, as no
    * request waits for it.
    */
-  swap_may_reclaim ();
-  for (;;) {
-    wait_for_work ();
-    if (is_stopping)
-      return NULL;
+  swap_may_reclaim (server_config.swap);
+  while (!stopped) {
+    while (sem_wait (&work) == -1 && errno == EINTR)
+      ;
     is_woken = false;
-    for (i = 0; i < devices_nr () && !is_stopping; ++i)
-      store_feed (devices_get (i)->store);
+    if (should_stop ())
+      break;
+    if (!has_heap)
+      swap_prepare_heap (server_config.swap);
+    has_heap = true;
+    if (feed_all (&stopped))
+      pause_ms = PAUSE_MS_FIRST;
+    else if (!stopped) {
+      stopped = should_stop_within (pause_ms);
+      pause_ms = pause_ms < PAUSE_MS_MAX ? 2 * pause_ms : pause_ms;
+    }
   }
+  return NULL;
 }
 
 void
@@ -58,14 +113,16 @@ feeder_start (void)
 {
   int err;
 
-  is_stopping = is_woken = false;
-  if (sem_init (&work, 0, 0) == -1)
+  is_woken = false;
+  if (sem_init (&work, 0, 0) == -1 || sem_init (&stop, 0, 0) == -1)
     return -errno;
   err = pthread_create (&thread, NULL, feed, NULL);
-  if (err != 0)
-    return -err;
-  is_running = true;
-  return 0;
+  is_running = err == 0;
+  if (is_running)
+    return 0;
+  sem_destroy (&work);
+  sem_destroy (&stop);
+  return -err;
 }
 
 void
@@ -74,8 +131,9 @@ feeder_stop (void)
   if (!is_running)
     return;
   is_running = false;
-  is_stopping = true;
+  sem_post (&stop);
   sem_post (&work);
   pthread_join (thread, NULL);
   sem_destroy (&work);
+  sem_destroy (&stop);
 }

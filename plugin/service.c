@@ -162,7 +162,6 @@ service_start (const struct server_config *config)
   unsigned i;
   int r;
 
-  unlink_at_exit = false;
   r = housekeeper_create (config->compact_interval_ms, &for_housekeeper, &hk);
 
   if (r == 0)
@@ -183,6 +182,7 @@ service_start (const struct server_config *config)
     nbdkit_error ("cannot start the housekeeping: %m");
     return -1;
   }
+  unlink_at_exit = false; /* service_stop does */
   return 0;
 }
 

@@ -28,11 +28,12 @@
  */
 #define STACK_BYTES (256 * 1024)
 
-/* nbdkit's threads keep a buffer each for the largest request so far.  So much
- * of the heap is there from the start, and what is smaller than LARGE_BYTES
- * comes from it; what is larger is mapped, and goes back when it is freed.
+/* nbdkit's threads keep a buffer each for the largest request so far, which is
+ * 1.25 MiB where Linux swaps out, and threads are 16 unless -t says otherwise.
+ * So much of the heap is there before; what is smaller than LARGE_BYTES comes
+ * from it, and what is larger is mapped, and goes back when it is freed.
  */
-#define HEAP_BYTES  (8 << 20)
+#define HEAP_BYTES  (28 << 20)
 #define LARGE_BYTES (2 << 20)
 #define MMAPS_MAX   65536
 
@@ -76,53 +77,44 @@ missing_add (struct missing *m, const char *fmt, ...)
 /* Lock what is there as it is touched (most of the address space never is), and
  * what is mapped later, as threads' stacks are, at once.
  */
-static bool is_locking;
-
 static int
 lock (void)
 {
-  if (mlockall (MCL_CURRENT | MCL_ONFAULT) == -1 || mlockall (MCL_FUTURE) == -1)
+  if (mlockall (MCL_CURRENT | MCL_ONFAULT) == -1)
     return -1;
-  is_locking = true;
-  return 0;
+  if (mlockall (MCL_FUTURE) == 0)
+    return 0;
+  munlockall ();
+  return -1;
 }
 
-void
-swap_may_reclaim (void)
-{
-  prctl (PR_SET_IO_FLUSHER, 0, 0, 0, 0);
-}
-
-void
-swap_sparse_begin (void)
-{
-  if (is_locking)
-    mlockall (MCL_FUTURE | MCL_ONFAULT);
-}
-
-void
-swap_sparse_end (void)
-{
-  if (is_locking)
-    mlockall (MCL_FUTURE);
-}
-
-/* Keep some heap, and have one heap for all threads. */
+/* One heap for all threads, which keeps what it has. */
 static void
-heap_prepare (void)
+heap_is_one (void)
+{
+#if HAVE_MALLOPT
+  mallopt (M_ARENA_MAX, 1);
+  mallopt (M_MMAP_THRESHOLD, LARGE_BYTES);
+  mallopt (M_TRIM_THRESHOLD, 2 * HEAP_BYTES);
+#endif
+}
+
+void
+swap_prepare_heap (enum swap_mode mode)
 {
 #if HAVE_MALLOPT
   void *p;
 
-  mallopt (M_ARENA_MAX, 1);
-  mallopt (M_TRIM_THRESHOLD, 2 * HEAP_BYTES);
+  if (mode == SWAP_NO)
+    return;
   mallopt (M_MMAP_MAX, 0);
   p = malloc (HEAP_BYTES);
   if (p)
     explicit_bzero (p, HEAP_BYTES); /* which is not optimised away */
   free (p);
   mallopt (M_MMAP_MAX, MMAPS_MAX);
-  mallopt (M_MMAP_THRESHOLD, LARGE_BYTES);
+#else
+  (void) mode;
 #endif
 }
 
@@ -157,6 +149,8 @@ missing_oom_protection (struct missing *m)
   fclose (f);
 }
 
+static bool is_flusher;
+
 int
 swap_prepare (enum swap_mode mode)
 {
@@ -169,7 +163,8 @@ swap_prepare (enum swap_mode mode)
   if (lock () == -1)
     missing_lock (&m, errno);
   /* Children and threads inherit it. */
-  if (prctl (PR_SET_IO_FLUSHER, 1, 0, 0, 0) == -1)
+  is_flusher = prctl (PR_SET_IO_FLUSHER, 1, 0, 0, 0) == 0;
+  if (!is_flusher)
     missing_add (&m, "not marked as part of the I/O path: %s",
                  errno == EPERM ? "CAP_SYS_RESOURCE is needed"
                                 : "Linux 5.6 is needed");
@@ -187,11 +182,27 @@ swap_prepare (enum swap_mode mode)
 int
 swap_lock (enum swap_mode mode)
 {
+  struct missing m = {.len = 0};
+
   if (mode == SWAP_NO)
     return 0;
-  heap_prepare ();
-  if (lock () == 0 || mode != SWAP_REQUIRE)
+  heap_is_one ();
+  /* What could not be had before the fork was said then. */
+  if (lock () == -1 && mode == SWAP_REQUIRE)
+    missing_lock (&m, errno);
+  if (is_flusher && prctl (PR_SET_IO_FLUSHER, 1, 0, 0, 0) == -1)
+    missing_add (&m, "the thread that keeps memory ready is part of the I/O "
+                     "path as well: CAP_SYS_RESOURCE is needed after -u, too");
+  if (m.len == 0)
     return 0;
-  nbdkit_error ("swap=require: memory cannot be locked: %m");
-  return -1;
+  nbdkit_error ("swap=%s: %s", mode == SWAP_REQUIRE ? "require" : "true",
+                m.text);
+  return mode == SWAP_REQUIRE ? -1 : 0;
+}
+
+void
+swap_may_reclaim (enum swap_mode mode)
+{
+  if (mode != SWAP_NO)
+    prctl (PR_SET_IO_FLUSHER, 0, 0, 0, 0);
 }

@@ -28,13 +28,12 @@ int swap_prepare (enum swap_mode mode);
  */
 int swap_lock (enum swap_mode mode);
 
-/* The calling thread is not part of the I/O path after all. */
-void swap_may_reclaim (void);
-
-/* Around mapping address space most of which is never touched, which would be
- * populated otherwise.  One thread at a time.
+/* In the thread that keeps memory ready, once something was written: make heap
+ * for nbdkit's buffers.
  */
-void swap_sparse_begin (void);
-void swap_sparse_end (void);
+void swap_prepare_heap (enum swap_mode mode);
+
+/* In that thread: it is not part of the I/O path after all. */
+void swap_may_reclaim (enum swap_mode mode);
 
 #endif /* SWAP_H */

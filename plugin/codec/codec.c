@@ -206,22 +206,22 @@ codec_put (struct codec_ctx *ctx)
 void
 codec_pool_warm (struct codec_pool *pool)
 {
-  uint8_t page[ZSPAGE_PAGE_SIZE];
-  const void *data;
-  size_t len;
+  size_t stride = pool->map_bytes / pool->nr, used, offset;
   unsigned i;
 
-  /* Something to look for, and something to find. */
-  for (i = 0; i < sizeof page; ++i)
-    page[i] = i % 8 < 4 ? i : (i * UINT32_C (2654435761)) >> 24;
+  /* Decompressors of other codecs come last, if they come. */
+  used = pool->ctx[0].output + ZSPAGE_PAGE_SIZE - pool->map;
+  if (codec_decompress_needs_ctx (pool->id))
+    used = pool->ctx[0].decompressor[pool->id] +
+           codecs[pool->id]->decompress_bytes () - pool->map;
   for (i = 0; i < pool->nr; ++i) {
-    struct codec_ctx *ctx = &pool->ctx[i];
+    ranked_lock (&pool->ctx[i].lock);
+    for (offset = 0; offset < used; offset += ZSPAGE_PAGE_SIZE) {
+      volatile uint8_t *p = pool->map + i * stride + offset;
 
-    ranked_lock (&ctx->lock);
-    len = codec_compress (ctx, page, ZSPAGE_PAGE_SIZE - 1, &data);
-    if (len > 0)
-      codec_decompress (ctx, pool->id, data, len, page);
-    ranked_unlock (&ctx->lock);
+      *p = *p;
+    }
+    ranked_unlock (&pool->ctx[i].lock);
   }
 }
 

@@ -50,7 +50,7 @@ int codec_pool_level (const struct codec_pool *pool);
 /* Memory of all the contexts, bytes; what was never used has no pages. */
 size_t codec_pool_bytes (const struct codec_pool *pool);
 
-/* Use each context once, so that later use touches no fresh memory. */
+/* Touch all memory of the contexts that the pool's own codec uses. */
 void codec_pool_warm (struct codec_pool *pool);
 
 /* Borrow a context.  Waits for one if all are in use; lock rank RANK_CODEC, so

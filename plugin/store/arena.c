@@ -40,11 +40,17 @@ arena_create (struct arena *arena, const char *name, size_t bytes,
     close (arena->fd);
     return -err;
   }
-  arena->base = mmap (NULL, bytes, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_NORESERVE, arena->fd, 0);
+  /* Accessible only then, or mlockall (MCL_FUTURE) would populate all of it. */
+  arena->base =
+    mmap (NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, arena->fd, 0);
   if (arena->base == MAP_FAILED) {
     err = errno;
     close (arena->fd);
+    return -err;
+  }
+  if (mprotect (arena->base, bytes, PROT_READ | PROT_WRITE) == -1) {
+    err = errno;
+    arena_destroy (arena);
     return -err;
   }
   /* Clients' memory has no place in core dumps. */

@@ -70,6 +70,8 @@ struct store {
   _Atomic uint64_t *present;
   uint64_t nr_table_pages;
   size_t ahead_pages;
+  void (*hungry) (void *opaque);
+  void *hungry_opaque;
   bool table_stays; /* is populated by store_start, and not released */
   _Atomic uint64_t nr_present;
 

@@ -113,7 +113,8 @@ pool_init (struct store *store, const struct store_config *config)
     .data = store->arena.base + h->data_offset,
     .reserve_pages = config->reserve_pages,
     /* The chain lengths and the huge pages share it. */
-    .ahead_pages = config->ahead_pages / (config->chain_size + 1),
+    .ahead_pages =
+      (store->ahead_pages + config->chain_size) / (config->chain_size + 1),
     .hungry = config->hungry,
     .hungry_opaque = config->hungry_opaque,
     .budget = config->budget,
@@ -128,6 +129,18 @@ pool_init (struct store *store, const struct store_config *config)
   if (r == 0)
     store_set_mem_limit (store, config->mem_limit);
   return r;
+}
+
+/* More than can ever be used is no use. */
+static size_t
+ahead_pages (const struct store_config *config)
+{
+  uint64_t most = config->disksize;
+
+  if (config->mem_limit && config->mem_limit < most)
+    most = config->mem_limit;
+  most /= ZSPAGE_PAGE_SIZE;
+  return config->ahead_pages < most ? config->ahead_pages : most;
 }
 
 /* Address space for the presence bits; touched where the table is used. */
@@ -181,8 +194,10 @@ store_create (const struct store_config *config, struct store **out)
   store->nr_pages = config->disksize / ZSPAGE_PAGE_SIZE;
   store->nr_table_pages =
     (store->nr_pages + SLOTS_PER_TABLE_PAGE - 1) / SLOTS_PER_TABLE_PAGE;
-  store->ahead_pages = config->ahead_pages;
-  store->table_stays = store->nr_table_pages <= config->ahead_pages;
+  store->ahead_pages = ahead_pages (config);
+  store->hungry = config->hungry;
+  store->hungry_opaque = config->hungry_opaque;
+  store->table_stays = store->nr_table_pages <= store->ahead_pages;
   store->slots = (void *) (store->arena.base + store->header.table_offset);
 
   store->present = mmap (NULL, present_bytes (store), PROT_READ | PROT_WRITE,
@@ -234,16 +249,23 @@ store_destroy (struct store *store)
 static void
 start_ahead_locked (struct store *store)
 {
+  bool more;
+
   if (store->table_stays)
     table_populate_all_locked (store);
-  zs_feed (store->pool);
+  while (zs_feed (store->pool, &more) == 0 && more)
+    ;
+  if (store->hungry)
+    store->hungry (store->hungry_opaque);
 }
 
-void
-store_feed (struct store *store)
+int
+store_feed (struct store *store, bool *more)
 {
-  if (atomic_load_explicit (&store->started, memory_order_acquire))
-    zs_feed (store->pool);
+  *more = false;
+  if (!atomic_load_explicit (&store->started, memory_order_acquire))
+    return 0;
+  return zs_feed (store->pool, more);
 }
 
 int
@@ -295,16 +317,13 @@ store_compact_slice (struct store *store, unsigned class_index, bool *more)
 bool
 store_trim_stock_slice (struct store *store)
 {
-  struct zs_pool_stats zs;
   size_t excess = zs_excess_stock (store->pool);
-  size_t step = excess < TRIM_STEP_PAGES ? excess : TRIM_STEP_PAGES;
 
   if (excess == 0)
     return false;
-  zs_pool_stats (store->pool, &zs);
-  zs_trim_stock (store->pool, zs.stock_pages - step);
+  zs_trim_excess (store->pool, TRIM_STEP_PAGES);
   /* Not, for ever, what the kernel does not take. */
-  return excess > step && zs_excess_stock (store->pool) < excess;
+  return excess > TRIM_STEP_PAGES && zs_excess_stock (store->pool) < excess;
 }
 
 void

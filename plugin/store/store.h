@@ -24,7 +24,9 @@ struct store_config {
   uint64_t mem_limit;   /* bytes of zspages; 0 = no limit */
   unsigned chain_size;  /* pages, 4..16 */
   size_t reserve_pages; /* kept for when the kernel refuses memory */
-  size_t ahead_pages;   /* populated before they are needed; 0 = none */
+  /* Populated before they are needed, at most disksize and mem_limit; 0 = none.
+   */
+  size_t ahead_pages;
   /* It is time for store_feed.  Any thread, with any locks; must not block. */
   void (*hungry) (void *opaque);
   void *hungry_opaque;
@@ -49,13 +51,13 @@ void store_destroy (struct store *store);
 
 uint64_t store_disksize (const struct store *store);
 
-/* Populate what ahead_pages asks for, as far as it is not there: pages of each
- * chain length, and the reserve.  (The slot table, if it is no larger than
- * ahead_pages, is populated as a whole at the first write, and stays.)  Blocks
- * on the kernel, while writes go on.  One thread at a time.  Before the first
- * write this does nothing.
+/* Populate a little of what ahead_pages asks for, as far as it is not there:
+ * pages of each chain length, and the reserve; *more: come again.  (The slot
+ * table, if it is no larger than ahead_pages, is populated as a whole at the
+ * first write, and stays.)  Blocks on the kernel, while writes go on.  One
+ * thread at a time.  Before the first write this does nothing.  -ENOMEM.
  */
-void store_feed (struct store *store);
+int store_feed (struct store *store, bool *more);
 
 /* Make some room for another store that shares a limit, or memory, with this
  * one.  Whether that freed anything.

@@ -16,7 +16,7 @@ guest_add vm "$plugin" /bin
 guest_boot vm 256 <<'END'
 ip link set lo up
 echo -1000 >/proc/self/oom_score_adj
-nbdkit -f -t 4 -U /run/sock /bin/nbdkit-zspage-plugin.so 1G swap=require ahead=16M \
+nbdkit -f -U /run/sock /bin/nbdkit-zspage-plugin.so 1G swap=require ahead=16M \
     stats=tcp:127.0.0.1:8080 >/run/server.log 2>&1 &
 server=$!
 echo 0 >/proc/self/oom_score_adj

@@ -69,3 +69,20 @@ grep -q "swap=true: $what" "$tmp/said" || die "says $(cat "$tmp/said")"
 expect_fails "${limited[@]}" nbdkit -f -U - "$plugin" 64M swap=require \
     --run true 2>"$tmp/said"
 grep -q "swap=require: $what" "$tmp/said" || die "says $(cat "$tmp/said")"
+
+# Who becomes another user can do less after that, but serves all the same.
+test "$(id -u)" -eq 0 || exit 0
+mkdir -m 777 "$tmp/other"
+chmod 711 "$tmp"
+sock=$tmp/other/sock
+(
+    ulimit -l 8192
+    exec nbdkit -u nobody -P "$tmp/other/pid" -U "$sock" "$plugin" 64G \
+        swap=true on_demand=true
+) 2>"$tmp/said"
+wait_until 20 test -s "$tmp/other/pid" || die "did not start: $(cat "$tmp/said")"
+at_end_kill "$(cat "$tmp/other/pid")"
+for name in a b c; do
+    ../nbd-do "nbd+unix:///$name?socket=$sock" "write 0 64K random:1" \
+        "read 0 64K random:1" || die "device $name cannot be used"
+done

@@ -15,6 +15,7 @@ struct fail_ops fail_ops;
 void
 fail_ops_reset (void)
 {
+  fail_ops.failed = 0;
   fail_ops.fail_from = fail_ops.fail_count = fail_ops.fail_one_in = 0;
   fail_ops.fail_releases = fail_ops.old_kernel = false;
   fail_ops.populates = fail_ops.fallbacks = fail_ops.releases = 0;
@@ -29,7 +30,7 @@ fail_ops_no_memory (void)
 
 /* Call number n, of those to populate. */
 static bool
-must_fail (long n)
+is_to_fail (long n)
 {
   long from = fail_ops.fail_from, one_in = fail_ops.fail_one_in;
 
@@ -42,6 +43,15 @@ must_fail (long n)
     return rng_one_in (&rng, one_in);
   }
   return false;
+}
+
+static bool
+must_fail (long n)
+{
+  bool fail = is_to_fail (n);
+
+  fail_ops.failed += fail;
+  return fail;
 }
 
 static int

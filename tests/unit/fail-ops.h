@@ -15,6 +15,7 @@ struct fail_ops {
    * and to release.
    */
   _Atomic long populates, fallbacks, releases;
+  _Atomic long failed; /* of the populates */
 
   /* Fail calls to populate number fail_from.. (the first is 1; 0 = none), as
    * many as fail_count.  Half of what was asked is populated before.

@@ -17,6 +17,7 @@ store_fixture_init (struct store_fixture *f, struct store_params params)
     .mem_limit = params.limit_pages * PAGE,
     .chain_size = params.chain_size ? params.chain_size : 8,
     .reserve_pages = params.reserve_pages,
+    .ahead_pages = params.ahead_pages,
     .budget = params.budget,
     .room_elsewhere = params.room_elsewhere,
     .room_opaque = params.room_opaque,

@@ -21,7 +21,7 @@ struct store_params {
   uint64_t nr_pages;
   uint64_t limit_pages;
   unsigned chain_size;
-  size_t reserve_pages;
+  size_t reserve_pages, ahead_pages;
   enum codec_id codec;
   struct zs_budget *budget;
   bool (*room_elsewhere) (void *opaque, bool memory_is_refused);

@@ -314,6 +314,19 @@ compact (void *opaque)
   return NULL;
 }
 
+static void *
+feed (void *opaque)
+{
+  struct shared *s = opaque;
+  bool more;
+
+  while (!s->stop) {
+    store_feed (s->f.store, &more);
+    sched_yield ();
+  }
+  return NULL;
+}
+
 static bool
 count_zeros (void *opaque, uint64_t offset, uint64_t len, bool zero)
 {
@@ -371,25 +384,24 @@ check_at_rest (struct worker *w)
 }
 
 static void
-stress (enum codec_id codec, unsigned chain, uint64_t limit_pages,
-        bool failing_memory, size_t ops)
+stress (struct store_params params, bool failing_memory, size_t ops)
 {
   struct shared *s = calloc (1, sizeof *s);
   struct worker *w = calloc (NR_WRITERS, sizeof *w);
-  pthread_t threads[NR_WRITERS], others[2];
+  pthread_t threads[NR_WRITERS], others[3];
   unsigned i;
 
   assert_true (s && w);
   pthread_mutex_init (&s->lock, NULL);
-  store_fixture_init (&s->f, (struct store_params){.nr_pages = NR_PAGES,
-                                                   .chain_size = chain,
-                                                   .codec = codec,
-                                                   .reserve_pages = 4,
-                                                   .limit_pages = limit_pages});
-  s->device = (struct stats_device){
-    .name = "test", .store = s->f.store, .comp_algorithm = codec_name (codec)};
+  params.nr_pages = NR_PAGES;
+  params.reserve_pages = 4;
+  store_fixture_init (&s->f, params);
+  s->device =
+    (struct stats_device){.name = "test",
+                          .store = s->f.store,
+                          .comp_algorithm = codec_name (params.codec)};
   s->ops = ops;
-  s->may_fail = limit_pages > 0;
+  s->may_fail = params.limit_pages > 0;
   if (failing_memory) {
     s->may_fail = true;
     store_set_mem_limit (s->f.store, NR_PAGES * 2 * PAGE);
@@ -398,16 +410,18 @@ stress (enum codec_id codec, unsigned chain, uint64_t limit_pages,
   for (i = 0; i < NR_WRITERS; ++i) {
     w[i].s = s;
     w[i].id = i;
-    w[i].rng = rng_make (100 * codec + i);
+    w[i].rng = rng_make (100 * params.codec + i);
     assert_int_equal (pthread_create (&threads[i], NULL, work, &w[i]), 0);
   }
   assert_int_equal (pthread_create (&others[0], NULL, compact, s), 0);
   assert_int_equal (pthread_create (&others[1], NULL, look, s), 0);
+  assert_int_equal (pthread_create (&others[2], NULL, feed, s), 0);
   for (i = 0; i < NR_WRITERS; ++i)
     pthread_join (threads[i], NULL);
   s->stop = true;
   pthread_join (others[0], NULL);
   pthread_join (others[1], NULL);
+  pthread_join (others[2], NULL);
 
   for (i = 0; i < NR_WRITERS && s->why[0] == '\0'; ++i)
     check_at_rest (&w[i]);
@@ -416,10 +430,14 @@ stress (enum codec_id codec, unsigned chain, uint64_t limit_pages,
               s->why);
   print_message ("%s, chain %u: %zu writes failed as they may, %zu pages "
                  "compacted, %zu objects moved\n",
-                 codec_name (codec), chain, s->failed, s->compacted,
+                 codec_name (params.codec), params.chain_size, s->failed,
+                 s->compacted,
                  (size_t) store_stats_now (s->f.store).objects_moved);
-  if (s->may_fail && ops >= 5000)
+  /* Of memory that fails now and then, most writes get some at last. */
+  if (params.limit_pages && ops >= 5000)
     assert_true (s->failed > 0);
+  if (failing_memory)
+    assert_true (fail_ops.failed > 0);
   store_fixture_fini (&s->f);
   pthread_mutex_destroy (&s->lock);
   free (s);
@@ -430,22 +448,39 @@ static void
 with_memory_enough (void **state)
 {
   (void) state;
-  stress (CODEC_LZ4, 8, 0, false, test_ops (30000));
-  stress (CODEC_ZSTD, 16, 0, false, test_ops (30000));
+  stress ((struct store_params){.codec = CODEC_LZ4, .chain_size = 8}, false,
+          test_ops (30000));
+  stress ((struct store_params){.codec = CODEC_ZSTD, .chain_size = 16}, false,
+          test_ops (30000));
 }
 
 static void
 near_the_limit (void **state)
 {
   (void) state;
-  stress (CODEC_LZ4, 4, 650, false, test_ops (30000));
+  stress ((struct store_params){.codec = CODEC_LZ4,
+                                .chain_size = 4,
+                                .limit_pages = 650},
+          false, test_ops (30000));
 }
 
 static void
 with_memory_that_fails (void **state)
 {
   (void) state;
-  stress (CODEC_ZSTD, 8, 0, true, test_ops (10000));
+  stress ((struct store_params){.codec = CODEC_ZSTD, .chain_size = 8}, true,
+          test_ops (10000));
+}
+
+static void
+with_memory_ahead (void **state)
+{
+  const struct store_params params = {
+    .codec = CODEC_LZ4, .chain_size = 8, .ahead_pages = 200};
+
+  (void) state;
+  stress (params, false, test_ops (20000));
+  stress (params, true, test_ops (10000));
 }
 
 int
@@ -455,6 +490,7 @@ main (void)
     cmocka_unit_test (with_memory_enough),
     cmocka_unit_test (near_the_limit),
     cmocka_unit_test (with_memory_that_fails),
+    cmocka_unit_test (with_memory_ahead),
   };
 
   return cmocka_run_group_tests (tests, test_setup, NULL);
