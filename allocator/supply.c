@@ -15,10 +15,6 @@
 #define MAX_BATCH 64u
 /* The same for zs_feed: others have what one call populated before the next. */
 #define FEED_BATCH 64u
-/* Populating a batch takes about a millisecond.  What has missed memory for so
- * long will not have it soon.
- */
-#define STUCK_MS 20u
 
 /* How many zspages to populate together: little while the pool is small. */
 static unsigned
@@ -120,7 +116,7 @@ supply_is_stuck (const struct zs_pool *pool)
   uint64_t since =
     atomic_load_explicit (&pool->hungry_since, memory_order_relaxed);
 
-  return since != 0 && now_ms () - since > STUCK_MS;
+  return since != 0 && now_ms () - since > pool->config.patience_ms;
 }
 
 int

@@ -76,6 +76,10 @@ struct zs_config {
    * must not block.
    */
   size_t ahead_pages;
+  /* If zs_feed got nowhere for longer than this, memory is wasted rather
+   * than the kernel asked.
+   */
+  unsigned patience_ms;
   void (*hungry) (void *opaque);
   void *hungry_opaque;
 

@@ -22,6 +22,11 @@
 #define DATA_SPARE (UINT64_C (64) << 20)
 #define DATA_MOST  (UINT64_C (15) << 39) /* 7.5 TiB */
 
+/* To populate a batch ahead takes about a millisecond.  What has missed memory
+ * for so long will not have it soon.
+ */
+#define FEED_PATIENCE_MS 20u
+
 /* The most stock given back in one go: some milliseconds. */
 #define TRIM_STEP_PAGES 512u
 
@@ -115,6 +120,7 @@ pool_init (struct store *store, const struct store_config *config)
     /* The chain lengths and the huge pages share it. */
     .ahead_pages =
       (store->ahead_pages + config->chain_size) / (config->chain_size + 1),
+    .patience_ms = FEED_PATIENCE_MS,
     .hungry = config->hungry,
     .hungry_opaque = config->hungry_opaque,
     .budget = config->budget,

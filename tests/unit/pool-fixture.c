@@ -43,13 +43,14 @@ pool_fixture_init (struct pool_fixture *f, unsigned chain_size,
                    size_t reserve_pages)
 {
   pool_fixture_init_ahead (f, chain_size, nr_chunks, nr_objects, reserve_pages,
-                           0);
+                           0, 0);
 }
 
 void
 pool_fixture_init_ahead (struct pool_fixture *f, unsigned chain_size,
                          uint32_t nr_chunks, uint32_t nr_objects,
-                         size_t reserve_pages, size_t ahead_pages)
+                         size_t reserve_pages, size_t ahead_pages,
+                         unsigned patience_ms)
 {
   struct zs_config config;
 
@@ -66,6 +67,7 @@ pool_fixture_init_ahead (struct pool_fixture *f, unsigned chain_size,
     .data = f->os.data,
     .reserve_pages = reserve_pages,
     .ahead_pages = ahead_pages,
+    .patience_ms = patience_ms,
     .hungry = hungry,
     .hungry_opaque = f,
     .os = fake_os_hooks (&f->os),

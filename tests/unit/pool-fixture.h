@@ -30,10 +30,11 @@ struct pool_fixture {
 void pool_fixture_init (struct pool_fixture *f, unsigned chain_size,
                         uint32_t nr_chunks, uint32_t nr_objects,
                         size_t reserve_pages);
-/* The same, and so many pages of each chain length ahead. */
+/* The same, with these of zs_config; hungry counts. */
 void pool_fixture_init_ahead (struct pool_fixture *f, unsigned chain_size,
                               uint32_t nr_chunks, uint32_t nr_objects,
-                              size_t reserve_pages, size_t ahead_pages);
+                              size_t reserve_pages, size_t ahead_pages,
+                              unsigned patience_ms);
 /* Checks everything before. */
 void pool_fixture_fini (struct pool_fixture *f);
 
