@@ -4,6 +4,8 @@
 # as a daemon; what cannot be had is said in one line, and swap=require makes it
 # an error.
 
+# Where other users get to; TMPDIR may be in somebody's private directory.
+TMPDIR=/tmp
 # shellcheck source=SCRIPTDIR/server.sh
 . "${srcdir:-.}/server.sh"
 requires_plain "sanitizers map and touch memory of their own"
