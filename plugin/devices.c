@@ -86,6 +86,7 @@ device_make (const struct device_config *config)
       .disksize = config->disksize,
       .mem_limit = config->mem_limit,
       .chain_size = config->chain_size,
+      .is_locked = server_config.swap != SWAP_NO,
       .reserve_pages = server_config.swap ? RESERVE_PAGES_SWAP : RESERVE_PAGES,
       .ahead_pages = config->ahead / ZSPAGE_PAGE_SIZE,
       .hungry = feeder_wake,

@@ -23,8 +23,10 @@ const struct arena_ops arena_libc_ops = {
 
 int
 arena_create (struct arena *arena, const char *name, size_t bytes,
-              const struct arena_ops *ops, struct headroom *headroom)
+              bool is_locked, const struct arena_ops *ops,
+              struct headroom *headroom)
 {
+  const int prot = PROT_READ | PROT_WRITE;
   int err;
 
   if (sysconf (_SC_PAGESIZE) != ZSPAGE_PAGE_SIZE)
@@ -40,15 +42,15 @@ arena_create (struct arena *arena, const char *name, size_t bytes,
     close (arena->fd);
     return -err;
   }
-  /* Accessible only then, or mlockall (MCL_FUTURE) would populate all of it. */
-  arena->base =
-    mmap (NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, arena->fd, 0);
+  /* What is mapped without access is not populated, though it is locked. */
+  arena->base = mmap (NULL, bytes, is_locked ? PROT_NONE : prot,
+                      MAP_SHARED | MAP_NORESERVE, arena->fd, 0);
   if (arena->base == MAP_FAILED) {
     err = errno;
     close (arena->fd);
     return -err;
   }
-  if (mprotect (arena->base, bytes, PROT_READ | PROT_WRITE) == -1) {
+  if (is_locked && mprotect (arena->base, bytes, prot) == -1) {
     err = errno;
     arena_destroy (arena);
     return -err;

@@ -8,6 +8,7 @@
 #ifndef ARENA_H
 #define ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -30,11 +31,13 @@ struct arena {
 };
 
 /* Make a memfd of this size, all holes, and map it.  name appears in
- * /proc/PID/maps.  Not in core dumps.  -ENOMEM: no address space.  -ENOTSUP:
+ * /proc/PID/maps.  Not in core dumps.  is_locked: new mappings are locked
+ * (mlockall (MCL_FUTURE)), which this one is only where it is touched.  -ENOMEM: no address space.  -ENOTSUP:
  * the machine's pages are not 4096 bytes.  -errno of memfd_create, ftruncate.
  */
 int arena_create (struct arena *arena, const char *name, size_t bytes,
-                  const struct arena_ops *ops, struct headroom *headroom);
+                  bool is_locked, const struct arena_ops *ops,
+                  struct headroom *headroom);
 void arena_destroy (struct arena *arena);
 
 /* Give memory to whole pages; in the arena, or private memory outside it.

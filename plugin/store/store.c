@@ -185,9 +185,9 @@ store_create (const struct store_config *config, struct store **out)
   r = layout_init (&store->header, config->disksize, config->chain_size);
   if (r < 0)
     goto err_free;
-  r = arena_create (&store->arena, config->name, store->header.file_bytes,
-                    config->ops ? config->ops : &arena_libc_ops,
-                    config->headroom);
+  r = arena_create (
+    &store->arena, config->name, store->header.file_bytes, config->is_locked,
+    config->ops ? config->ops : &arena_libc_ops, config->headroom);
   if (r < 0)
     goto err_free;
   store->codec = config->codec;

@@ -23,6 +23,7 @@ struct store_config {
   uint64_t disksize;    /* bytes, a multiple of 4096, 4096..2^44 */
   uint64_t mem_limit;   /* bytes of zspages; 0 = no limit */
   unsigned chain_size;  /* pages, 4..16 */
+  bool is_locked;       /* see arena_create */
   size_t reserve_pages; /* kept for when the kernel refuses memory */
   /* Populated before they are needed, at most disksize and mem_limit; 0 = none.
    */
