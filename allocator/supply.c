@@ -11,10 +11,8 @@
 #include <errno.h>
 #include <time.h>
 
-/* The most pages populated ahead in one call. */
+/* The most pages populated in one call; others have them before the next. */
 #define MAX_BATCH 64u
-/* The same for zs_feed: others have what one call populated before the next. */
-#define FEED_BATCH 64u
 
 /* How many zspages to populate together: little while the pool is small. */
 static unsigned
@@ -192,13 +190,10 @@ zs_reserve_fill (struct zs_pool *pool)
   for (;;) {
     ranked_lock (&pool->chunk_lock);
     wants = keep_wants_locked (pool);
+    taken = wants && take_stock_locked (pool, ZSPAGE_CHUNK_HUGE, &z);
     ranked_unlock (&pool->chunk_lock);
     if (!wants)
       return 0;
-
-    ranked_lock (&pool->chunk_lock);
-    taken = take_stock_locked (pool, ZSPAGE_CHUNK_HUGE, &z);
-    ranked_unlock (&pool->chunk_lock);
     r = taken ? 0 : supply_grow (pool, ZSPAGE_CHUNK_HUGE, &z);
     if (r < 0)
       return r;
@@ -239,8 +234,8 @@ kind_feed (struct zs_pool *pool, unsigned k)
   ranked_lock (&pool->chunk_lock);
   want = missing_locked (kind);
   ranked_unlock (&pool->chunk_lock);
-  if (want > FEED_BATCH / kind->pages)
-    want = FEED_BATCH / kind->pages;
+  if (want > MAX_BATCH / kind->pages)
+    want = MAX_BATCH / kind->pages;
   if (want == 0)
     return 0; /* it came back meanwhile */
   r = grow_by (pool, k, want, &z);
