@@ -9,12 +9,8 @@
  */
 #include "zspool-internal.h"
 
-#include <sched.h>
-
 /* Copies made with a class locked in one go: well under 200 us. */
 #define SLICE_MOVES 64u
-/* Of zs_compact_some, where everything was refused. */
-#define RETRIES 16u
 
 struct slice {
   unsigned moves;    /* made */
@@ -148,8 +144,8 @@ zs_compact_class (struct zs_pool *pool, unsigned class_index)
   return pages;
 }
 
-static size_t
-compact_pass (struct zs_pool *pool, size_t want)
+size_t
+zs_compact_some (struct zs_pool *pool, size_t want)
 {
   size_t pages = 0;
   unsigned i;
@@ -162,20 +158,6 @@ compact_pass (struct zs_pool *pool, size_t want)
     do
       pages += zs_compact_slice (pool, i - 1, &more);
     while (more && pages < want);
-  }
-  return pages;
-}
-
-size_t
-zs_compact_some (struct zs_pool *pool, size_t want)
-{
-  size_t pages = compact_pass (pool, want);
-  unsigned i;
-
-  /* Whoever had what was refused, has it for a microsecond. */
-  for (i = 0; pages == 0 && zs_freeable_pages (pool) > 0 && i < RETRIES; ++i) {
-    sched_yield ();
-    pages = compact_pass (pool, want);
   }
   return pages;
 }

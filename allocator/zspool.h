@@ -186,9 +186,7 @@ size_t zs_compact_slice (struct zs_pool *pool, unsigned class_index,
 size_t zs_compact_class (struct zs_pool *pool, unsigned class_index);
 size_t zs_compact (struct zs_pool *pool);
 
-/* Compact until so many pages are freed, or nothing is freeable.  What relocate
- * refuses is tried again a few times if nothing else could be freed.
- */
+/* Compact until so many pages are freed, or nothing is freeable. */
 size_t zs_compact_some (struct zs_pool *pool, size_t want);
 
 /* Pages that compaction has freed since the pool was made.  Constant time. */

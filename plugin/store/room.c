@@ -17,6 +17,10 @@
 
 /* What to free at once: some hundred copies at most. */
 #define ROOM_PAGES 64u
+/* How often to wait for a page that is in use, where nothing else would free
+ * anything.
+ */
+#define RETRIES 16u
 
 static bool
 memory_is_refused (int err)
@@ -35,16 +39,62 @@ give_stock (struct store *store)
   return after.stock_pages < before.stock_pages;
 }
 
-bool
-store_make_room (struct store *store, bool memory_is_refused)
+/* What could not be moved is in the hands of some reader or writer, named in
+ * *busy if nothing was freed.
+ */
+static bool
+make_room_locked (struct store *store, bool memory_is_refused,
+                  struct stripe **busy)
 {
+  size_t pages;
+
+  *busy = NULL;
   if (memory_is_refused && give_stock (store))
     return true;
-  if (zs_compact_some (store->pool, ROOM_PAGES) == 0)
+  store->busy_stripe = NULL;
+  pages = zs_compact_some (store->pool, ROOM_PAGES);
+  if (pages == 0) {
+    *busy = store->busy_stripe;
     return false;
+  }
   if (memory_is_refused)
     give_stock (store); /* which is what it freed */
   return true;
+}
+
+/* Until who has the stripe is done with it. */
+static void
+wait_for (struct stripe *busy)
+{
+  ranked_lock (&busy->lock);
+  ranked_unlock (&busy->lock);
+}
+
+/* store_make_room, unless something was freed since room_begin. */
+static bool
+make_room_since (struct store *store, bool memory_is_refused,
+                 const struct room *room)
+{
+  struct stripe *busy;
+  unsigned i;
+  bool freed;
+
+  for (i = 0; i <= RETRIES; ++i) {
+    ranked_lock (&store->compact_lock);
+    freed = (room && zs_compacted_pages (store->pool) != room->compacted) ||
+            make_room_locked (store, memory_is_refused, &busy);
+    ranked_unlock (&store->compact_lock);
+    if (freed || busy == NULL)
+      return freed;
+    wait_for (busy);
+  }
+  return false;
+}
+
+bool
+store_make_room (struct store *store, bool memory_is_refused)
+{
+  return make_room_since (store, memory_is_refused, NULL);
 }
 
 void
@@ -58,11 +108,8 @@ room_make (struct store *store, int err, struct room *room)
 {
   bool freed;
 
-  ranked_lock (&store->room_lock);
-  /* Whoever held the lock before may have freed enough for all. */
-  freed = zs_compacted_pages (store->pool) != room->compacted ||
-          store_make_room (store, memory_is_refused (err));
-  ranked_unlock (&store->room_lock);
+  /* Whoever compacted meanwhile may have freed enough for all. */
+  freed = make_room_since (store, memory_is_refused (err), room);
   if (!freed && err != -ENOSPC && store->room_elsewhere)
     freed = store->room_elsewhere (store->room_opaque, memory_is_refused (err));
   if (freed)

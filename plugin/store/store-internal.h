@@ -11,7 +11,7 @@
  * so that a run of pages spreads over 8 locks, and all slots of a table page
  * can be held by taking 8.
  *
- * Locks, in order: codec context, table_lock, stripes (ascending), room_lock,
+ * Locks, in order: codec context, table_lock, stripes (ascending), compact_lock,
  * then the pool's.  A stripe is held across decompression, so that the object
  * does not move meanwhile; and, for a page written in part, across compression
  * and growth of the pool, which may ask the kernel for memory.  The 8 stripes of
@@ -82,10 +82,12 @@ struct store {
   _Atomic bool started;
   zs_ref bounce; /* constant once started */
 
-  /* One thread makes room at a time.  Of the same rank as bounce_lock, and
+  /* One thread compacts at a time: so none that looks for room finds none only
+   * because another is about to free it.  Of the same rank as bounce_lock, and
    * never held with it.
    */
-  struct ranked_lock room_lock;
+  struct ranked_lock compact_lock;
+  struct stripe *busy_stripe; /* the last that relocate did not get */
   /* Guards the content of the bounce page. */
   struct ranked_lock bounce_lock;
   bool (*room_elsewhere) (void *opaque, bool memory_is_refused);

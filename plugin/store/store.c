@@ -80,7 +80,9 @@ os_release (void *opaque, void *addr, size_t len)
   return arena_release (opaque, addr, len);
 }
 
-/* zs_config.relocate.  A class is locked, so the slot is only tried. */
+/* zs_config.relocate.  compact_lock and a class are locked, so the
+ * slot is only tried.
+ */
 static int
 relocate (void *opaque, uint32_t owner, zs_ref from, zs_ref to, const void *src,
           void *dst, size_t len)
@@ -93,8 +95,10 @@ relocate (void *opaque, uint32_t owner, zs_ref from, zs_ref to, const void *src,
   if (owner >= store->nr_pages)
     return -EBUSY;
   stripe = stripe_of (store, owner);
-  if (!ranked_trylock (&stripe->lock))
+  if (!ranked_trylock (&stripe->lock)) {
+    store->busy_stripe = stripe;
     return -EBUSY;
+  }
   if (table_is_present (store, table_page_of (owner))) {
     word = slot_get_locked (store, owner);
     if (slot_has_object (word) && slot_ref (word) == from) {
@@ -169,7 +173,7 @@ locks_init (struct store *store)
   for (i = 0; i < NR_STRIPES; ++i)
     ranked_lock_init (&store->stripes[i].lock, RANK_SLOT);
   ranked_lock_init (&store->table_lock, RANK_TABLE);
-  ranked_lock_init (&store->room_lock, RANK_ROOM);
+  ranked_lock_init (&store->compact_lock, RANK_ROOM);
   ranked_lock_init (&store->bounce_lock, RANK_ROOM);
   return 0;
 }
@@ -243,7 +247,7 @@ store_destroy (struct store *store)
   for (i = 0; i < NR_STRIPES; ++i)
     ranked_lock_fini (&store->stripes[i].lock);
   ranked_lock_fini (&store->table_lock);
-  ranked_lock_fini (&store->room_lock);
+  ranked_lock_fini (&store->compact_lock);
   ranked_lock_fini (&store->bounce_lock);
   free (store->stripes);
   munmap (store->present, present_bytes (store));
@@ -311,13 +315,23 @@ store_disksize (const struct store *store)
 size_t
 store_compact (struct store *store)
 {
-  return zs_compact (store->pool);
+  size_t pages;
+
+  ranked_lock (&store->compact_lock);
+  pages = zs_compact (store->pool);
+  ranked_unlock (&store->compact_lock);
+  return pages;
 }
 
 size_t
 store_compact_slice (struct store *store, unsigned class_index, bool *more)
 {
-  return zs_compact_slice (store->pool, class_index, more);
+  size_t pages;
+
+  ranked_lock (&store->compact_lock);
+  pages = zs_compact_slice (store->pool, class_index, more);
+  ranked_unlock (&store->compact_lock);
+  return pages;
 }
 
 bool

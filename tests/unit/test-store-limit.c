@@ -300,6 +300,7 @@ it_compacts_before_it_refuses (void **state)
     trim_pages (f.store, i, 1);
   s = store_stats_now (f.store);
   assert_true (s.freeable >= 4 * PAGE);
+  store_set_mem_limit (f.store, s.mem_used_total);
   put_pages (f.store, 1000, s.freeable / PAGE, PAGE_RANDOM, &rng);
   s = store_stats_now (f.store);
   assert_true (s.pages_compacted > 0);
@@ -364,16 +365,18 @@ who_waited_for_room_gets_it (void **state)
     trim_pages (f.store, i, 1);
   /* Only huge pages are asked for now, so the holes are of no use. */
   store_set_mem_limit (f.store, store_stats_now (f.store).mem_used_total);
-  ranked_lock (&f.store->room_lock);
+  ranked_lock (&f.store->compact_lock);
+  written = false;
   assert_int_equal (pthread_create (&thread, NULL, write_a_page, f.store), 0);
   /* glibc: 2 is locked with somebody waiting. */
-  while (!written && __atomic_load_n (&f.store->room_lock.mutex.__data.__lock,
-                                      __ATOMIC_RELAXED) != 2)
+  while (!written &&
+         __atomic_load_n (&f.store->compact_lock.mutex.__data.__lock,
+                          __ATOMIC_RELAXED) != 2)
     sched_yield ();
   assert_false (written);
   assert_true (zs_compact (f.store->pool) > 0);
   assert_int_equal (zs_freeable_pages (f.store->pool), 0);
-  ranked_unlock (&f.store->room_lock);
+  ranked_unlock (&f.store->compact_lock);
   pthread_join (thread, &r);
   assert_int_equal ((intptr_t) r, 0);
   store_fixture_fini (&f);
@@ -467,6 +470,42 @@ room_is_made_in_other_stores_for_a_shared_limit (void **state)
   store_fixture_fini (&a);
 }
 
+/* A write that finds everything that could be moved in use, waits for it. */
+static void
+what_is_in_use_is_waited_for (void **state)
+{
+  struct store_fixture f = fixture (LIMIT);
+  struct rng rng = rng_make (83);
+  uint64_t i, n = fill_up (f.store, PAGE_HALF, &rng);
+  struct stripe *group = group_of (f.store, 0);
+  bool waits = false;
+  pthread_t thread;
+  void *r;
+
+  (void) state;
+  /* All in one group of stripes. */
+  assert_in_range (n, 2, SLOTS_PER_TABLE_PAGE);
+  for (i = 0; i < n; i += 2)
+    trim_pages (f.store, i, 1);
+  store_set_mem_limit (f.store, store_stats_now (f.store).mem_used_total);
+  for (i = 0; i < STRIPES_PER_GROUP; ++i)
+    ranked_lock_next (&group[i].lock);
+  written = false;
+  assert_int_equal (pthread_create (&thread, NULL, write_a_page, f.store), 0);
+  /* glibc: 2 is locked with somebody waiting. */
+  while (!written && !waits) {
+    for (i = 0; i < STRIPES_PER_GROUP; ++i)
+      waits |= __atomic_load_n (&group[i].lock.mutex.__data.__lock,
+                                __ATOMIC_RELAXED) == 2;
+    sched_yield ();
+  }
+  for (i = 0; i < STRIPES_PER_GROUP; ++i)
+    ranked_unlock (&group[i].lock);
+  pthread_join (thread, &r);
+  assert_int_equal ((intptr_t) r, 0);
+  store_fixture_fini (&f);
+}
+
 /* While another thread compacts, a write that fails would fail again: nothing
  * was on its way from one hand to the other.
  */
@@ -533,6 +572,7 @@ main (void)
     cmocka_unit_test (it_compacts_before_it_refuses),
     cmocka_unit_test (a_part_of_a_page_is_written_after_compaction_too),
     cmocka_unit_test (room_is_made_in_other_stores_for_a_shared_limit),
+    cmocka_unit_test (what_is_in_use_is_waited_for),
     cmocka_unit_test (compaction_by_another_thread_makes_no_write_fail),
     cmocka_unit_test (raising_or_lifting_the_limit_lets_writes_go_on),
     cmocka_unit_test (who_waited_for_room_gets_it),
