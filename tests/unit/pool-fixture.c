@@ -19,11 +19,6 @@ relocate (void *opaque, uint32_t owner, zs_ref from, zs_ref to, const void *src,
     f->bad_relocation = "relocate was asked for what is not there";
     return -EBUSY;
   }
-  if (f->refuse_first > 0) {
-    f->refuse_first--;
-    f->refusals++;
-    return -EBUSY;
-  }
   if (f->refuse_one_in > 0 && rng_one_in (&f->rng, f->refuse_one_in)) {
     f->refusals++;
     return -EBUSY;

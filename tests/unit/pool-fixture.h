@@ -22,7 +22,6 @@ struct pool_fixture {
   uint32_t nr_objects;
   struct rng rng;
   unsigned refuse_one_in; /* relocate says -EBUSY at random; 0 = never */
-  size_t refuse_first;    /* calls of relocate that are refused still */
   size_t relocations, refusals;
   const char *bad_relocation; /* or NULL */
   size_t hungry;              /* calls */

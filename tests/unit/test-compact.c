@@ -206,34 +206,6 @@ what_is_refused_stays_valid_and_the_rest_moves (void **state)
   }
 }
 
-/* A write that needs room is not told that there is none because another
- * thread had each page for a moment.
- */
-static void
-what_was_refused_once_is_tried_again (void **state)
-{
-  struct pool_fixture f;
-  uint32_t i;
-
-  (void) state;
-  pool_fixture_init (&f, 8, NR_CHUNKS, 100, 0);
-  for (i = 0; i < 100; ++i)
-    assert_int_equal (pool_put (&f, i, 1000), 0);
-  for (i = 0; i < 100; ++i)
-    if (i % 3)
-      pool_drop (&f, i);
-  /* More than are left: all of a pass. */
-  f.refuse_first = 50;
-  assert_true (zs_compact_some (f.pool, 1) > 0);
-  assert_int_equal (f.refuse_first, 0);
-  pool_check (&f);
-
-  /* But not for ever. */
-  f.refuse_first = SIZE_MAX;
-  zs_compact_some (f.pool, 1);
-  pool_fixture_fini (&f);
-}
-
 static void
 one_class_is_compacted_alone (void **state)
 {
@@ -313,7 +285,6 @@ main (void)
     cmocka_unit_test (copies_are_the_fewest_and_little_is_left_over),
     cmocka_unit_test (efficiency_is_97_percent_after_compaction),
     cmocka_unit_test (what_is_refused_stays_valid_and_the_rest_moves),
-    cmocka_unit_test (what_was_refused_once_is_tried_again),
     cmocka_unit_test (one_class_is_compacted_alone),
     cmocka_unit_test (compacted_memory_is_given_back),
     cmocka_unit_test (a_scan_with_nothing_to_do_is_cheap),
