@@ -14,17 +14,27 @@ struct codec_ops {
 
   size_t (*compress_bytes) (int level);
   int (*compress_setup) (void *mem, size_t bytes, int level);
-  /* Returns 0 if the result would be longer than max_len. */
-  size_t (*compress) (void *mem, int level, const void *page, void *out,
-                      size_t max_len);
+  /* Returns 0 if the result would be longer than max_len.  dict is what
+   * dictionary_for_compressing gave, or NULL.
+   */
+  size_t (*compress) (void *mem, int level, const void *dict, const void *page,
+                      void *out, size_t max_len);
 
   /* Bytes of decompression context; NULL if none is needed. */
   size_t (*decompress_bytes) (void);
   int (*decompress_setup) (void *mem, size_t bytes);
-  /* 0 or -EIO. */
-  int (*decompress) (void *mem, const void *data, size_t len, void *page);
+  /* 0 or -EIO.  scratch is a page; dict is what dictionary_for_decompressing
+   * gave, or NULL.
+   */
+  int (*decompress) (void *mem, const void *dict, const void *data, size_t len,
+                     void *scratch, void *page);
 };
 
 extern const struct codec_ops codec_lz4, codec_zstd;
+
+/* A ZSTD_CDict, or NULL if there is none for that level; a ZSTD_DDict. */
+const void *dictionary_for_compressing (const struct dictionary *dictionary,
+                                        int level);
+const void *dictionary_for_decompressing (const struct dictionary *dictionary);
 
 #endif /* CODEC_INTERNAL_H */

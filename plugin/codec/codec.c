@@ -204,6 +204,17 @@ codec_put (struct codec_ctx *ctx)
 }
 
 void
+codec_quiesce (struct codec_pool *pool)
+{
+  unsigned i;
+
+  for (i = 0; i < pool->nr; ++i) {
+    ranked_lock (&pool->ctx[i].lock);
+    ranked_unlock (&pool->ctx[i].lock);
+  }
+}
+
+void
 codec_pool_warm (struct codec_pool *pool)
 {
   size_t stride = pool->map_bytes / pool->nr, used, offset;
@@ -226,13 +237,17 @@ codec_pool_warm (struct codec_pool *pool)
 }
 
 size_t
-codec_compress (struct codec_ctx *ctx, const void *page, size_t max_len,
-                const void **out)
+codec_compress (struct codec_ctx *ctx, const struct dictionary *dictionary,
+                const void *page, size_t max_len, const void **out)
 {
   const struct codec_pool *pool = ctx->pool;
+  const void *dict =
+    dictionary ? dictionary_for_compressing (dictionary, pool->level) : NULL;
 
   *out = ctx->output;
-  return codecs[pool->id]->compress (ctx->compressor, pool->level, page,
+  if (dictionary && dict == NULL)
+    return 0;
+  return codecs[pool->id]->compress (ctx->compressor, pool->level, dict, page,
                                      ctx->output, max_len);
 }
 
@@ -243,9 +258,12 @@ codec_decompress_needs_ctx (enum codec_id id)
 }
 
 int
-codec_decompress (struct codec_ctx *ctx, enum codec_id id, const void *data,
+codec_decompress (struct codec_ctx *ctx, enum codec_id id,
+                  const struct dictionary *dictionary, const void *data,
                   size_t len, void *page)
 {
+  const void *dict =
+    dictionary ? dictionary_for_decompressing (dictionary) : NULL;
   void *mem = NULL;
 
   if (codec_decompress_needs_ctx (id)) {
@@ -257,5 +275,6 @@ codec_decompress (struct codec_ctx *ctx, enum codec_id id, const void *data,
       ctx->decompressor_ready[id] = true;
     }
   }
-  return codecs[id]->decompress (mem, data, len, page);
+  return codecs[id]->decompress (mem, dict, data, len, ctx ? ctx->output : NULL,
+                                 page);
 }

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dictionary.h"
+
 enum codec_id {
   CODEC_LZ4,
   CODEC_ZSTD,
@@ -59,21 +61,28 @@ void codec_pool_warm (struct codec_pool *pool);
 struct codec_ctx *codec_get (struct codec_pool *pool);
 void codec_put (struct codec_ctx *ctx);
 
-/* Compress a page with the pool's codec.  Returns the length and sets *out to
- * the data, which belong to ctx until its next use; or 0 if they would be
- * longer than max_len bytes (at most 4095).
+/* Wait until every thread that has a context now has given it back. */
+void codec_quiesce (struct codec_pool *pool);
+
+/* Compress a page with the pool's codec.  dictionary: NULL, or one that is
+ * digested for the pool's level, if the codec is zstd.  Returns the length and
+ * sets *out to the data, which belong to ctx until its next use; or 0 if they
+ * would be longer than max_len bytes (at most 4095, or 4091 with a dictionary).
  */
-size_t codec_compress (struct codec_ctx *ctx, const void *page, size_t max_len,
-                       const void **out);
+size_t codec_compress (struct codec_ctx *ctx,
+                       const struct dictionary *dictionary, const void *page,
+                       size_t max_len, const void **out);
 
 /* Whether decompressing data of this codec needs a context. */
 bool codec_decompress_needs_ctx (enum codec_id id);
 
-/* Decompress len bytes to exactly one page.  ctx may be NULL if it is not
- * needed.  -EIO: the data are not what a compressor of this codec makes of one
+/* Decompress len bytes to exactly one page.  The dictionary is that with which
+ * they were compressed, or NULL.  ctx may be NULL if it is not needed; what
+ * codec_compress made in it is gone.  -EIO: the data are not what a compressor of this codec makes of one
  * page; the page's content is undefined then.  Hostile data do no harm.
  */
-int codec_decompress (struct codec_ctx *ctx, enum codec_id id, const void *data,
+int codec_decompress (struct codec_ctx *ctx, enum codec_id id,
+                      const struct dictionary *dictionary, const void *data,
                       size_t len, void *page);
 
 /* Whether the page repeats one 8-byte word, and which. */

@@ -32,16 +32,21 @@ compress_setup (void *mem, size_t bytes, int level)
 }
 
 static size_t
-compress (void *mem, int level, const void *page, void *out, size_t max_len)
+compress (void *mem, int level, const void *dict, const void *page, void *out,
+          size_t max_len)
 {
+  (void) dict;
   return LZ4_compress_fast_extState (mem, page, out, ZSPAGE_PAGE_SIZE, max_len,
                                      level);
 }
 
 static int
-decompress (void *mem, const void *data, size_t len, void *page)
+decompress (void *mem, const void *dict, const void *data, size_t len,
+            void *scratch, void *page)
 {
   (void) mem;
+  (void) dict;
+  (void) scratch;
   if (LZ4_decompress_safe (data, page, len, ZSPAGE_PAGE_SIZE) !=
       (int) ZSPAGE_PAGE_SIZE)
     return -EIO;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
@@ -65,11 +66,17 @@ compress_setup (void *mem, size_t bytes, int level)
 }
 
 static size_t
-compress (void *mem, int level, const void *page, void *out, size_t max_len)
+compress (void *mem, int level, const void *dict, const void *page, void *out,
+          size_t max_len)
 {
-  size_t r = ZSTD_compress2 (mem, out, max_len, page, ZSPAGE_PAGE_SIZE);
+  size_t r;
 
   (void) level;
+  /* What did not fit last time is still going on. */
+  ZSTD_CCtx_reset (mem, ZSTD_reset_session_only);
+  r = ZSTD_CCtx_refCDict (mem, dict);
+  if (!ZSTD_isError (r))
+    r = ZSTD_compress2 (mem, out, max_len, page, ZSPAGE_PAGE_SIZE);
   return ZSTD_isError (r) ? 0 : r;
 }
 
@@ -92,16 +99,35 @@ decompress_setup (void *mem, size_t bytes)
   return 0;
 }
 
-/* Step by step, since ZSTD_decompressDCtx takes what follows a frame for
- * another one, and reads 4 bytes of it though there may be 1.
+/* With a dictionary: by way of the scratch page, as ZSTD_decompressDCtx takes
+ * what follows a frame for another one, and reads 4 bytes of it though there may
+ * be 1.
  */
 static int
-decompress (void *mem, const void *data, size_t len, void *page)
+decompress_with (void *mem, const void *dict, const void *data, size_t len,
+                 uint8_t *scratch, void *page)
+{
+  memcpy (scratch, data, len);
+  if (ZSTD_isError (ZSTD_DCtx_refDDict (mem, dict)) ||
+      ZSTD_decompressDCtx (mem, page, ZSPAGE_PAGE_SIZE, scratch, len) !=
+        ZSPAGE_PAGE_SIZE)
+    return -EIO;
+  return 0;
+}
+
+/* Step by step, which reads no more than there is. */
+static int
+decompress (void *mem, const void *dict, const void *data, size_t len,
+            void *scratch, void *page)
 {
   const uint8_t *in = data;
   uint8_t *out = page;
   size_t room = ZSPAGE_PAGE_SIZE, need, n;
 
+  if (dict)
+    return len < ZSPAGE_PAGE_SIZE - 4
+             ? decompress_with (mem, dict, data, len, scratch, page)
+             : -EIO;
   if (ZSTD_isError (ZSTD_decompressBegin (mem)))
     return -EIO;
   while ((need = ZSTD_nextSrcSizeToDecompress (mem)) > 0) {

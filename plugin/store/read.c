@@ -28,9 +28,10 @@ object_read_locked (struct store *store, struct codec_ctx *ctx, uint64_t idx,
     memcpy (page, data, ZSPAGE_PAGE_SIZE);
     return 0;
   case SLOT_LZ4:
-    return codec_decompress (NULL, CODEC_LZ4, data, len, page);
+    return codec_decompress (NULL, CODEC_LZ4, NULL, data, len, page);
   case SLOT_ZSTD:
-    return ctx ? codec_decompress (ctx, CODEC_ZSTD, data, len, page) : -EIO;
+    return ctx ? codec_decompress (ctx, CODEC_ZSTD, NULL, data, len, page)
+               : -EIO;
   default:
     return -EIO;
   }

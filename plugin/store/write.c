@@ -27,8 +27,8 @@ page_encode (struct store *store, struct codec_ctx *ctx, const void *page,
     image->len = sizeof image->value;
     return;
   }
-  image->len =
-    codec_compress (ctx, page, zs_max_payload (store->pool), &image->data);
+  image->len = codec_compress (ctx, NULL, page, zs_max_payload (store->pool),
+                               &image->data);
   image->kind =
     codec_pool_id (store->codec) == CODEC_ZSTD ? SLOT_ZSTD : SLOT_LZ4;
   if (image->len == 0) {

@@ -26,11 +26,11 @@ round_trip (struct codec_ctx *ctx, enum codec_id id, const uint8_t *page)
 {
   uint8_t back[ZSPAGE_PAGE_SIZE];
   const void *out;
-  size_t len = codec_compress (ctx, page, ZSPAGE_PAGE_SIZE - 1, &out);
+  size_t len = codec_compress (ctx, NULL, page, ZSPAGE_PAGE_SIZE - 1, &out);
 
   if (len == 0)
     return;
-  MUST (codec_decompress (ctx, id, out, len, back) == 0);
+  MUST (codec_decompress (ctx, id, NULL, out, len, back) == 0);
   MUST (memcmp (back, page, sizeof back) == 0);
 }
 
@@ -50,7 +50,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   id = data[0] % CODEC_COUNT;
   ctx = codec_get (pools[id]);
   memset (page, data[0], sizeof page);
-  r = codec_decompress (ctx, id, data + 1, size - 1, page);
+  r = codec_decompress (ctx, id, NULL, data + 1, size - 1, page);
   MUST (r == 0 || r == -EIO);
   if (r < 0)
     memset (page, 'x', sizeof page);

@@ -65,7 +65,7 @@ check_round_trip (struct codec_pool *pool, const uint8_t *page)
   enum codec_id id = codec_pool_id (pool);
   uint8_t back[ZSPAGE_PAGE_SIZE];
   const void *out;
-  size_t len = codec_compress (ctx, page, MAX_LEN, &out);
+  size_t len = codec_compress (ctx, NULL, page, MAX_LEN, &out);
 
   if (len > 0) {
     const uint8_t *data = guarded (out, len);
@@ -73,8 +73,8 @@ check_round_trip (struct codec_pool *pool, const uint8_t *page)
     assert_in_range (len, 1, MAX_LEN);
     memset (back, 0xee, sizeof back);
     assert_int_equal (
-      codec_decompress (codec_decompress_needs_ctx (id) ? ctx : NULL, id, data,
-                        len, back),
+      codec_decompress (codec_decompress_needs_ctx (id) ? ctx : NULL, id, NULL,
+                        data, len, back),
       0);
     assert_memory_equal (back, page, sizeof back);
   }
@@ -160,10 +160,11 @@ what_does_not_compress_returns_0 (void **state)
 
     for (i = 0; i < 50; ++i) {
       page_make (PAGE_RANDOM, &rng, page);
-      assert_int_equal (codec_compress (ctx, page, MAX_LEN, &out), 0);
+      assert_int_equal (codec_compress (ctx, NULL, page, MAX_LEN, &out), 0);
       /* The context is as good as before. */
       page_make (PAGE_TEXT, &rng, page);
-      assert_in_range (codec_compress (ctx, page, MAX_LEN, &out), 1, 3000);
+      assert_in_range (codec_compress (ctx, NULL, page, MAX_LEN, &out), 1,
+                       3000);
     }
     codec_put (ctx);
     codec_pool_destroy (pool);
@@ -187,14 +188,14 @@ max_len_is_honoured (void **state)
       size_t len, max;
 
       page_make (PAGE_NOISE, &rng, page);
-      len = codec_compress (ctx, page, MAX_LEN, &out);
+      len = codec_compress (ctx, NULL, page, MAX_LEN, &out);
       if (len == 0)
         continue;
-      assert_int_equal (codec_compress (ctx, page, len - 1, &out), 0);
+      assert_int_equal (codec_compress (ctx, NULL, page, len - 1, &out), 0);
       for (max = 1; max < len; max += 1 + rng_below (&rng, 400))
-        assert_int_equal (codec_compress (ctx, page, max, &out), 0);
+        assert_int_equal (codec_compress (ctx, NULL, page, max, &out), 0);
       /* lz4 fits exactly; zstd may want some bytes of room. */
-      assert_in_range (codec_compress (ctx, page,
+      assert_in_range (codec_compress (ctx, NULL, page,
                                        len + 64 < MAX_LEN ? len + 64 : MAX_LEN,
                                        &out),
                        1, len + 64);
@@ -217,7 +218,7 @@ decompressing_is_all_or_eio (struct codec_ctx *ctx, enum codec_id id,
   int r;
 
   memset (&to, 0x77, sizeof to);
-  r = codec_decompress (ctx, id, data, len, to.page);
+  r = codec_decompress (ctx, id, NULL, data, len, to.page);
   assert_true (r == 0 || r == -EIO);
   for (i = 0; i < sizeof to.beyond; ++i)
     assert_int_equal (to.beyond[i], 0x77);
@@ -247,13 +248,14 @@ hostile_data_do_no_harm (void **state)
       decompressing_is_all_or_eio (ctx, id, data, len);
 
       page_make (PAGE_NOISE, &rng, page);
-      len = codec_compress (ctx, page, MAX_LEN, &out);
+      len = codec_compress (ctx, NULL, page, MAX_LEN, &out);
       if (len == 0)
         continue;
       memcpy (data, out, len);
       /* Truncated: must be noticed. */
       assert_int_equal (
-        codec_decompress (ctx, id, data, rng_below (&rng, len), page), -EIO);
+        codec_decompress (ctx, id, NULL, data, rng_below (&rng, len), page),
+        -EIO);
       /* Some bits flipped. */
       for (flips = 1 + rng_below (&rng, 4); flips > 0; --flips)
         data[rng_below (&rng, len)] ^= 1u << rng_below (&rng, 8);
@@ -285,18 +287,20 @@ what_follows_the_data_is_an_error (void **state)
     struct codec_ctx *ctx = codec_get (pool);
 
     page_make (PAGE_TEXT, &rng, page);
-    len = codec_compress (ctx, page, MAX_LEN, &out);
+    len = codec_compress (ctx, NULL, page, MAX_LEN, &out);
     assert_true (len > 0);
     memset (data, 0, sizeof data);
     memcpy (data, out, len);
     for (more = 1; more < 20; ++more)
-      assert_int_equal (codec_decompress (ctx, id, guarded (data, len + more),
+      assert_int_equal (codec_decompress (ctx, id, NULL,
+                                          guarded (data, len + more),
                                           len + more, page),
                         -EIO);
     /* Nor before they begin. */
     for (more = 0; more < 8; ++more)
       assert_int_equal (
-        codec_decompress (ctx, id, guarded (data, more), more, page), -EIO);
+        codec_decompress (ctx, id, NULL, guarded (data, more), more, page),
+        -EIO);
     codec_put (ctx);
     codec_pool_destroy (pool);
   }
@@ -315,11 +319,11 @@ two_frames_of_half_a_page_are_an_error (void **state)
   uint8_t page[ZSPAGE_PAGE_SIZE];
 
   (void) state;
-  assert_int_equal (codec_decompress (ctx, CODEC_ZSTD,
+  assert_int_equal (codec_decompress (ctx, CODEC_ZSTD, NULL,
                                       guarded (whole, sizeof whole),
                                       sizeof whole, page),
                     0);
-  assert_int_equal (codec_decompress (ctx, CODEC_ZSTD,
+  assert_int_equal (codec_decompress (ctx, CODEC_ZSTD, NULL,
                                       guarded (halves, sizeof halves),
                                       sizeof halves, page),
                     -EIO);
@@ -343,7 +347,7 @@ a_context_survives_damaged_data (void **state)
       uint8_t out[ZSPAGE_PAGE_SIZE];
 
       rng_bytes (&rng, garbage, sizeof garbage);
-      codec_decompress (ctx, id, garbage, sizeof garbage, out);
+      codec_decompress (ctx, id, NULL, garbage, sizeof garbage, out);
       codec_put (ctx);
       page_make (PAGE_TEXT, &rng, page);
       check_round_trip (pool, page);
@@ -367,13 +371,14 @@ a_pool_of_one_codec_decompresses_the_others (void **state)
     size_t len;
 
     page_make (PAGE_TEXT, &rng, page);
-    len = codec_compress (ctx, page, MAX_LEN, &out);
+    len = codec_compress (ctx, NULL, page, MAX_LEN, &out);
     assert_true (len > 0);
     for (to = 0; to < CODEC_COUNT; ++to) {
       struct codec_pool *other = default_pool (to);
       struct codec_ctx *other_ctx = codec_get (other);
 
-      assert_int_equal (codec_decompress (other_ctx, from, out, len, back), 0);
+      assert_int_equal (
+        codec_decompress (other_ctx, from, NULL, out, len, back), 0);
       assert_memory_equal (back, page, sizeof page);
       codec_put (other_ctx);
       codec_pool_destroy (other);
@@ -450,12 +455,12 @@ use_contexts (void *arg)
            !atomic_compare_exchange_weak (&most_inside, &most, now))
       ;
     page_make (PAGE_TEXT, &rng, page);
-    len = codec_compress (ctx, page, MAX_LEN, &out);
+    len = codec_compress (ctx, NULL, page, MAX_LEN, &out);
     if (i % 64 == 0)
       sched_yield (); /* while others want it */
     if (len == 0 ||
-        codec_decompress (ctx, codec_pool_id (shared_pool), out, len, back) <
-          0 ||
+        codec_decompress (ctx, codec_pool_id (shared_pool), NULL, out, len,
+                          back) < 0 ||
         memcmp (page, back, sizeof page) != 0)
       mistakes++;
     inside--;
