@@ -137,6 +137,17 @@ zs_max_payload (const struct zs_pool *pool)
   return pool->sizes.huge_size - ZSPAGE_OBJECT_HEADER;
 }
 
+size_t
+zs_class_bytes (const struct zs_pool *pool, size_t len)
+{
+  return len > zs_max_payload (pool)
+           ? ZSPAGE_PAGE_SIZE
+           : pool
+               ->classes[zs_size_class_index (&pool->sizes,
+                                              len + ZSPAGE_OBJECT_HEADER)]
+               .size;
+}
+
 void
 zs_set_limit (struct zs_pool *pool, size_t pages)
 {

@@ -108,6 +108,9 @@ void zs_pool_destroy (struct zs_pool *pool);
 /* Payloads above this many bytes are stored as huge. */
 size_t zs_max_payload (const struct zs_pool *pool);
 
+/* Bytes of the class in which a payload of len bytes, 1..4096, is stored. */
+size_t zs_class_bytes (const struct zs_pool *pool, size_t len);
+
 /* The most pages that may be used by zspages; 0 means no limit.  Takes effect
  * on the next growth: a pool above it keeps what it has.
  */

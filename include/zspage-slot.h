@@ -44,9 +44,20 @@ enum slot_kind {
 #define SLOT_GEN_BITS   4
 #define SLOT_FILL_SHIFT 8
 #define SLOT_FILL_BITS  56
-/* Marks: zram's "idle", until the page is read or written. */
-#define SLOT_MARK_IDLE (UINT64_C (1) << SLOT_MARK_SHIFT)
-#define SLOT_REF_MAX   ((UINT64_C (1) << SLOT_REF_BITS) - 1)
+#define SLOT_GEN_MAX    ((1u << SLOT_GEN_BITS) - 1)
+/* Marks, all gone when the page is written:
+ *   idle            zram's, until the page is read
+ *   old             not read since recompression last passed by
+ *   in work         being recompressed now: the content is still what it was
+ *   recompressed    by the strong codec
+ *   incompressible  which gained nothing, and is not tried again
+ */
+#define SLOT_MARK_IDLE           (UINT64_C (1) << SLOT_MARK_SHIFT)
+#define SLOT_MARK_OLD            (UINT64_C (2) << SLOT_MARK_SHIFT)
+#define SLOT_MARK_IN_WORK        (UINT64_C (4) << SLOT_MARK_SHIFT)
+#define SLOT_MARK_RECOMPRESSED   (UINT64_C (8) << SLOT_MARK_SHIFT)
+#define SLOT_MARK_INCOMPRESSIBLE (UINT64_C (16) << SLOT_MARK_SHIFT)
+#define SLOT_REF_MAX             ((UINT64_C (1) << SLOT_REF_BITS) - 1)
 
 static_assert (SLOT_KIND_BITS + SLOT_MARK_BITS == SLOT_LEN_SHIFT, "slot");
 static_assert (SLOT_LEN_SHIFT + SLOT_LEN_BITS == SLOT_REF_SHIFT, "slot");
@@ -107,6 +118,21 @@ static inline uint64_t
 slot_with_ref (uint64_t word, uint64_t ref)
 {
   return (word & ~(SLOT_REF_MAX << SLOT_REF_SHIFT)) | ref << SLOT_REF_SHIFT;
+}
+
+/* The generation of the dictionary that an object needs; 0: none. */
+static inline unsigned
+slot_generation (uint64_t word)
+{
+  return word >> SLOT_GEN_SHIFT;
+}
+
+/* The same word, with a generation; it had none. */
+static inline uint64_t
+slot_with_generation (uint64_t word, unsigned generation)
+{
+  assert (generation <= SLOT_GEN_MAX && slot_generation (word) == 0);
+  return word | (uint64_t) generation << SLOT_GEN_SHIFT;
 }
 
 /* A word for a page that repeats value; 0 if that does not fit inline. */

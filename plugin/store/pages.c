@@ -11,7 +11,9 @@ page_flags (uint64_t word)
 {
   return (slot_is_fill (word) ? STORE_PAGE_SAME : 0) |
          (slot_kind (word) == SLOT_RAW ? STORE_PAGE_HUGE : 0) |
-         (word & SLOT_MARK_IDLE ? STORE_PAGE_IDLE : 0);
+         (word & SLOT_MARK_IDLE ? STORE_PAGE_IDLE : 0) |
+         (word & SLOT_MARK_RECOMPRESSED ? STORE_PAGE_RECOMPRESSED : 0) |
+         (word & SLOT_MARK_INCOMPRESSIBLE ? STORE_PAGE_INCOMPRESSIBLE : 0);
 }
 
 /* Copy the words of a table page, and mark them idle if asked to.  False if

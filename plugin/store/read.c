@@ -9,6 +9,7 @@ object_read_locked (struct store *store, struct codec_ctx *ctx, uint64_t idx,
 {
   zs_ref ref = slot_ref (word);
   uint32_t len = slot_len (word);
+  const struct dictionary *dictionary;
   const void *data;
   uint64_t value;
 
@@ -30,10 +31,29 @@ object_read_locked (struct store *store, struct codec_ctx *ctx, uint64_t idx,
   case SLOT_LZ4:
     return codec_decompress (NULL, CODEC_LZ4, NULL, data, len, page);
   case SLOT_ZSTD:
-    return ctx ? codec_decompress (ctx, CODEC_ZSTD, NULL, data, len, page)
-               : -EIO;
+    dictionary = dictionary_of (store, slot_generation (word));
+    if (slot_generation (word) && dictionary == NULL)
+      return -EIO;
+    return codec_decompress (ctx, CODEC_ZSTD, dictionary, data, len, page);
   default:
     return -EIO;
+  }
+}
+
+int
+page_peek_locked (struct store *store, struct codec_ctx *ctx, uint64_t idx,
+                  uint64_t word, void *page)
+{
+  switch (slot_kind (word)) {
+  case SLOT_EMPTY:
+    memset (page, 0, ZSPAGE_PAGE_SIZE);
+    return 0;
+  case SLOT_FILL:
+  case SLOT_FILL32:
+    codec_fill (page, slot_fill_value (word));
+    return 0;
+  default:
+    return object_read_locked (store, ctx, idx, word, page);
   }
 }
 
@@ -42,24 +62,14 @@ page_read_locked (struct store *store, struct stripe *stripe,
                   struct codec_ctx *ctx, uint64_t idx, void *page)
 {
   uint64_t word = slot_get_locked (store, idx);
-  int r = 0;
+  int r = page_peek_locked (store, ctx, idx, word, page);
 
-  switch (slot_kind (word)) {
-  case SLOT_EMPTY:
-    memset (page, 0, ZSPAGE_PAGE_SIZE);
-    break;
-  case SLOT_FILL:
-  case SLOT_FILL32:
-    codec_fill (page, slot_fill_value (word));
-    break;
-  default:
-    r = object_read_locked (store, ctx, idx, word, page);
-  }
   if (r < 0)
     count_locked (&stripe->counters.failed_reads, 1);
-  if (word & SLOT_MARK_IDLE) {
-    slot_repoint_locked (store, idx, word & ~SLOT_MARK_IDLE);
-    count_locked (&stripe->counters.idle_pages, -1);
+  if (word & (SLOT_MARK_IDLE | SLOT_MARK_OLD)) {
+    slot_repoint_locked (store, idx, word & ~(SLOT_MARK_IDLE | SLOT_MARK_OLD));
+    if (word & SLOT_MARK_IDLE)
+      count_locked (&stripe->counters.idle_pages, -1);
   }
   return r;
 }
@@ -82,6 +92,13 @@ page_read (struct store *store, uint64_t idx, void *buf, size_t within,
   if (store->reads_need_ctx)
     ctx = codec_get (store->codec);
   stripe = slot_lock_present (store, idx);
+  /* Recompressed, by what the store's own codec is not. */
+  if (stripe && ctx == NULL &&
+      slot_kind (slot_get_locked (store, idx)) == SLOT_ZSTD) {
+    slot_unlock (stripe);
+    ctx = codec_get (store->codec);
+    stripe = slot_lock_present (store, idx);
+  }
   if (stripe) {
     r = page_read_locked (store, stripe, ctx, idx, page);
     slot_unlock (stripe);

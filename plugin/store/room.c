@@ -123,11 +123,10 @@ room_make (struct store *store, int err, struct room *room)
 
 int
 room_overwrite_locked (struct store *store, struct stripe *stripe, uint64_t idx,
-                       enum slot_kind kind, const void *data, size_t len)
+                       uint64_t word, const void *data, size_t len)
 {
   uint64_t old = slot_get_locked (store, idx);
   zs_ref ref = slot_ref (old);
-  uint64_t word;
 
   if (!slot_has_object (old) ||
       !zs_ref_is_plausible (store->pool, ref, slot_len (old), idx) ||
@@ -139,7 +138,7 @@ room_overwrite_locked (struct store *store, struct stripe *stripe, uint64_t idx,
    */
   ranked_lock (&store->bounce_lock);
   memcpy (zs_map (store->pool, store->bounce), data, len);
-  word = slot_make_object (kind, store->bounce, len);
+  word = slot_with_ref (word, store->bounce);
   slot_publish_locked (store, stripe, idx, word);
   memcpy (zs_map (store->pool, ref), data, len);
   zs_set_tag (store->pool, ref, codec_checksum (data, len));

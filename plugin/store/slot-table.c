@@ -138,6 +138,10 @@ account_locked (struct stripe_counters *c, uint64_t word, int sign)
     break;
   case SLOT_LZ4:
   case SLOT_ZSTD:
+    count_locked (slot_kind (word) == SLOT_LZ4
+                    ? &c->lz4_pages
+                    : &c->zstd_pages[slot_generation (word)],
+                  sign);
     count_locked (&c->compr_bytes, sign * (int) slot_len (word));
     break;
   case SLOT_LOST:

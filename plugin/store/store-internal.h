@@ -44,6 +44,8 @@ struct stripe_counters {
   _Atomic int64_t compr_bytes; /* of objects that hold pages */
   _Atomic int64_t huge_pages_since;
   _Atomic int64_t idle_pages;
+  _Atomic int64_t lz4_pages;
+  _Atomic int64_t zstd_pages[SLOT_GEN_MAX + 1]; /* by generation */
   _Atomic int64_t failed_reads, failed_writes;
 };
 
@@ -92,6 +94,19 @@ struct store {
   struct ranked_lock bounce_lock;
   bool (*room_elsewhere) (void *opaque, bool memory_is_refused);
   void *room_opaque;
+
+  /* dictionaries.c.  A generation is set while no slot has it, and freed when
+   * none has it any more; only one thread does either.
+   */
+  _Atomic (struct dictionary *) dictionaries[SLOT_GEN_MAX + 1];
+  _Atomic unsigned generation;       /* of what is compressed now; 0 = none */
+  _Atomic uint64_t dictionary_bytes; /* of memory */
+  /* Writers who may publish an old generation, yet have no codec context. */
+  _Atomic unsigned pins;
+
+  struct {
+    _Atomic uint64_t tried, won, saved, ns;
+  } recompressed; /* as in store_stats */
 
   _Atomic uint64_t notify_free;
   _Atomic int64_t marked_at; /* s of CLOCK_MONOTONIC; 0: never */
@@ -220,6 +235,21 @@ range_is_valid (const struct store *store, uint64_t len, uint64_t offset)
 int page_read_locked (struct store *store, struct stripe *stripe,
                       struct codec_ctx *ctx, uint64_t idx, void *page);
 
+/* The same without a trace: not a read that was asked for.  word is the slot's. */
+int page_peek_locked (struct store *store, struct codec_ctx *ctx, uint64_t idx,
+                      uint64_t word, void *page);
+
+/* dictionaries.c: that of a generation; NULL for 0, and for one that is gone. */
+static inline const struct dictionary *
+dictionary_of (const struct store *store, unsigned generation)
+{
+  return atomic_load_explicit (&store->dictionaries[generation],
+                               memory_order_acquire);
+}
+
+/* Pages that need a generation. */
+uint64_t dictionary_pages (struct store *store, unsigned generation);
+
 /* pages.c: how long ago pages were marked idle; 0 if never. */
 int64_t store_idle_seconds (const struct store *store);
 
@@ -242,12 +272,13 @@ void room_begin (struct store *store, struct room *room);
  */
 bool room_make (struct store *store, int err, struct room *room);
 
-/* Overwrite the object that the locked slot has, if the data fit in it.
+/* Overwrite the object that the locked slot has, if the data fit in it.  word is
+ * what the slot is to be, with any reference.
  * At any instant the slot refers to the whole old or the whole new data.
  * -ENOSPC if there is none or they do not fit.
  */
 int room_overwrite_locked (struct store *store, struct stripe *stripe,
-                           uint64_t idx, enum slot_kind kind, const void *data,
+                           uint64_t idx, uint64_t word, const void *data,
                            size_t len);
 
 #endif /* STORE_INTERNAL_H */

@@ -243,6 +243,8 @@ store_destroy (struct store *store)
 
   if (store == NULL)
     return;
+  for (i = 0; i <= SLOT_GEN_MAX; ++i)
+    dictionary_destroy (atomic_load (&store->dictionaries[i]));
   zs_pool_destroy (store->pool);
   for (i = 0; i < NR_STRIPES; ++i)
     ranked_lock_fini (&store->stripes[i].lock);
@@ -376,7 +378,7 @@ counter (_Atomic int64_t *c)
 static void
 counters_sum (struct store *store, struct store_stats *s)
 {
-  int64_t pages = 0, compr = 0, same = 0, huge = 0, idle = 0;
+  int64_t pages = 0, compr = 0, same = 0, huge = 0, idle = 0, lz4 = 0;
   unsigned i;
 
   for (i = 0; i < NR_STRIPES; ++i) {
@@ -385,11 +387,20 @@ counters_sum (struct store *store, struct store_stats *s)
     pages += counter (&c->pages);
     compr += counter (&c->compr_bytes);
     same += counter (&c->same_pages);
+    lz4 += counter (&c->lz4_pages);
     huge += counter (&c->huge_pages);
     idle += counter (&c->idle_pages);
     s->huge_pages_since += counter (&c->huge_pages_since);
     s->failed_reads += counter (&c->failed_reads);
     s->failed_writes += counter (&c->failed_writes);
+  }
+  for (i = 0; i <= SLOT_GEN_MAX; ++i) {
+    uint64_t needed = 0;
+
+    if (i == 0 || dictionary_of (store, i))
+      needed = dictionary_pages (store, i);
+    s->zstd_pages += needed;
+    s->dictionary_pages += i ? needed : 0;
   }
   /* While pages move between stripes' counts a sum could pass below zero. */
   s->orig_data_size = pages > 0 ? pages * ZSPAGE_PAGE_SIZE : 0;
@@ -397,6 +408,7 @@ counters_sum (struct store *store, struct store_stats *s)
   s->same_pages = same > 0 ? same : 0;
   s->huge_pages = huge > 0 ? huge : 0;
   s->idle_pages = idle > 0 ? idle : 0;
+  s->lz4_pages = lz4 > 0 ? lz4 : 0;
 }
 
 void
@@ -416,6 +428,12 @@ store_stats (struct store *store, struct store_stats *s)
   s->excess_stock = zs_excess_stock (store->pool) * ZSPAGE_PAGE_SIZE;
   s->objects_moved = zs.objects_moved;
   s->idle_seconds = store_idle_seconds (store);
+  s->dictionary_bytes = atomic_load (&store->dictionary_bytes);
+  s->generation = store_generation (store);
+  s->recompress_tried = atomic_load (&store->recompressed.tried);
+  s->recompress_won = atomic_load (&store->recompressed.won);
+  s->recompress_saved = atomic_load (&store->recompressed.saved);
+  s->recompress_ns = atomic_load (&store->recompressed.ns);
   s->notify_free =
     atomic_load_explicit (&store->notify_free, memory_order_relaxed);
 
@@ -426,6 +444,7 @@ store_stats (struct store *store, struct store_stats *s)
   s->disksize = store->header.disksize;
   s->mem_meta =
     table + zs.meta_bytes + NR_STRIPES * sizeof *store->stripes + sizeof *store;
+  s->mem_meta += s->dictionary_bytes;
   if (store->counts_codec)
     s->mem_meta += codec_pool_bytes (store->codec);
   s->mem_reserve =

@@ -128,9 +128,63 @@ void store_reset (struct store *store);
 /* The same in slices of at most 512 pages, as store_mark_idle_slice. */
 bool store_reset_slice (struct store *store, uint64_t *at);
 
-#define STORE_PAGE_SAME 1u
-#define STORE_PAGE_HUGE 2u
-#define STORE_PAGE_IDLE 4u
+/* Dictionaries, of a store whose codec is zstd, or that is recompressed by it.
+ * Those of these that take a store that is not const are for one thread.
+ */
+
+/* Compress with it from now on, as the next generation; it must be digested for
+ * the level of the store's codec.  It is the store's then.  -EBUSY: there are
+ * 15, and pages need them all.
+ */
+int store_dictionary_add (struct store *store, struct dictionary *dictionary);
+
+/* Have the newest, if there is one, digested for recompressing at a level too;
+ * and no longer, which saves the memory.  -ENOMEM.
+ */
+int store_dictionary_level (struct store *store, int level);
+void store_dictionary_level_drop (struct store *store);
+
+/* Forget generations that no page needs any more, but for the newest. */
+void store_dictionaries_reap (struct store *store);
+
+/* The newest, 1..15; 0: none yet. */
+unsigned store_generation (const struct store *store);
+
+/* That of a generation, or NULL, and how many pages need it. */
+struct dictionary *store_dictionary (struct store *store, unsigned generation,
+                                     uint64_t *pages);
+
+/* A copy of a stored page that is compressed, about where the number says.
+ * Whether there is one.
+ */
+bool store_sample (struct store *store, uint64_t at, void *page);
+
+/* Which pages to recompress: all of what these say. */
+#define STORE_RECOMPRESS_IDLE 1u /* marked idle */
+#define STORE_RECOMPRESS_HUGE 2u
+#define STORE_RECOMPRESS_OLD  4u /* not used since the last pass of this kind */
+
+struct store_recompress {
+  struct codec_pool
+    *codec; /* of zstd; the newest dictionary is digested for it */
+  unsigned which;
+  uint32_t threshold; /* bytes: only objects of so much, or more */
+};
+
+/* Recompress at most *nr_tried pages from page *at on, within 512 of them; *at
+ * is 0 at first.  What gains no class is marked, and not tried again until it
+ * is written.  *nr_tried says how many there were; returns whether there is
+ * more to do.  One thread at a time, which is the one of the dictionaries.
+ */
+bool store_recompress_slice (struct store *store,
+                             const struct store_recompress *how, uint64_t *at,
+                             unsigned *nr_tried);
+
+#define STORE_PAGE_SAME           1u
+#define STORE_PAGE_HUGE           2u
+#define STORE_PAGE_IDLE           4u
+#define STORE_PAGE_RECOMPRESSED   8u
+#define STORE_PAGE_INCOMPRESSIBLE 16u
 
 /* Call fn for each stored page from first on, in order, until it returns false.
  * Nothing is locked meanwhile.
@@ -155,8 +209,13 @@ struct store_stats {
   uint64_t freeable;     /* bytes that compaction could give back */
   uint64_t excess_stock; /* bytes of stock beyond what is kept at rest */
   uint64_t objects_moved;
-  uint64_t idle_pages;   /* not used since they were marked idle */
-  uint64_t idle_seconds; /* how long ago that was; 0 = never */
+  uint64_t idle_pages;            /* not used since they were marked idle */
+  uint64_t idle_seconds;          /* how long ago that was; 0 = never */
+  uint64_t lz4_pages, zstd_pages; /* those with a dictionary among them */
+  uint64_t dictionary_pages, dictionary_bytes; /* bytes: of all generations */
+  uint64_t generation;                         /* the newest; 0 = none */
+  /* Pages tried, pages that won, bytes of classes saved, ns of CPU. */
+  uint64_t recompress_tried, recompress_won, recompress_saved, recompress_ns;
   uint64_t total_mem_used, total_mem_limit; /* of the budget; limit 0 = none */
 };
 /* Constant time but for the sum over a few hundred stripes.  Figures may be

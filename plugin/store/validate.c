@@ -52,6 +52,9 @@ check_slots (struct store *store, uint64_t objects)
       if (!zs_ref_is_plausible (store->pool, slot_ref (word), slot_len (word),
                                 idx))
         return "a slot refers to what is not its object";
+      if (slot_generation (word) &&
+          dictionary_of (store, slot_generation (word)) == NULL)
+        return "a slot needs a dictionary that is gone";
       if (zs_capacity (store->pool, slot_ref (word)) < slot_len (word))
         return "an object is longer than its class allows";
     }

@@ -9,6 +9,7 @@
 struct image {
   uint64_t word; /* if not 0, all of it */
   enum slot_kind kind;
+  unsigned generation; /* of the dictionary; 0 = none */
   const void *data;
   size_t len;
   uint64_t value; /* room for the data of SLOT_FILL_OBJ */
@@ -19,7 +20,11 @@ static void
 page_encode (struct store *store, struct codec_ctx *ctx, const void *page,
              struct image *image)
 {
+  unsigned generation =
+    atomic_load_explicit (&store->generation, memory_order_acquire);
+
   image->word = 0;
+  image->generation = 0;
   if (codec_same_filled (page, &image->value)) {
     image->word = slot_make_fill (image->value);
     image->kind = SLOT_FILL_OBJ;
@@ -27,15 +32,25 @@ page_encode (struct store *store, struct codec_ctx *ctx, const void *page,
     image->len = sizeof image->value;
     return;
   }
-  image->len = codec_compress (ctx, NULL, page, zs_max_payload (store->pool),
-                               &image->data);
+  image->len = codec_compress (ctx, dictionary_of (store, generation), page,
+                               zs_max_payload (store->pool), &image->data);
   image->kind =
     codec_pool_id (store->codec) == CODEC_ZSTD ? SLOT_ZSTD : SLOT_LZ4;
+  image->generation = generation;
   if (image->len == 0) {
     image->kind = SLOT_RAW;
+    image->generation = 0;
     image->data = page;
     image->len = ZSPAGE_PAGE_SIZE;
   }
+}
+
+/* The word of an image that has an object, wherever that is. */
+static uint64_t
+image_word (const struct image *image, zs_ref ref)
+{
+  return slot_with_generation (slot_make_object (image->kind, ref, image->len),
+                               image->generation);
 }
 
 /* Make the image's object and its word.  is_last: the reserve may be used.
@@ -59,7 +74,7 @@ image_place (struct store *store, uint64_t idx, const struct image *image,
     return r;
   memcpy (zs_map (store->pool, ref), image->data, image->len);
   zs_set_tag (store->pool, ref, codec_checksum (image->data, image->len));
-  *word = slot_make_object (image->kind, ref, image->len);
+  *word = image_word (image, ref);
   return 0;
 }
 
@@ -88,8 +103,8 @@ image_commit_locked (struct store *store, struct stripe *stripe, uint64_t idx,
 {
   *old = 0;
   if (placed < 0)
-    return room_overwrite_locked (store, stripe, idx, image->kind, image->data,
-                                  image->len);
+    return room_overwrite_locked (store, stripe, idx, image_word (image, 0),
+                                  image->data, image->len);
   *old = slot_publish_locked (store, stripe, idx, word);
   return 0;
 }
@@ -111,6 +126,7 @@ page_write (struct store *store, uint64_t idx, const void *page)
   if (placed < 0) {
     /* This may take a while, in which others need the context. */
     image.data = memcpy (kept, image.data, image.len);
+    atomic_fetch_add (&store->pins, 1);
     codec_put (ctx);
     ctx = NULL;
     placed = image_place_with_room (store, idx, &image, placed, &room, &word);
@@ -124,6 +140,8 @@ page_write (struct store *store, uint64_t idx, const void *page)
     old = word;
   if (ctx)
     codec_put (ctx);
+  else
+    atomic_fetch_sub (&store->pins, 1);
   object_free (store, idx, old);
   return r;
 }

@@ -9,69 +9,24 @@
 #include <string.h>
 
 #include "codec.h"
-#include "helpers.h"
+#include "dictionary-pages.h"
 
 #define NR_PAGES 400
 #define MAX_LEN  (ZSPAGE_PAGE_SIZE - 5)
 #define FAST     1
 #define STRONG   6
 
-/* Records of one shape with much that is different: each page by itself has
- * little to repeat, but all have the same long names.
- */
-static void
-page_of_records (struct rng *rng, const struct rng *names, uint8_t *page)
-{
-  uint8_t noise[8];
-  size_t at = 0;
-
-  while (at < ZSPAGE_PAGE_SIZE) {
-    struct rng name = rng_make (names->state + rng_below (rng, 60));
-    uint8_t bytes[64];
-    size_t n = rng_range (&name, 24, sizeof bytes);
-
-    rng_bytes (&name, bytes, n);
-    rng_bytes (rng, noise, sizeof noise);
-    if (n > ZSPAGE_PAGE_SIZE - at)
-      n = ZSPAGE_PAGE_SIZE - at;
-    memcpy (page + at, bytes, n);
-    at += n;
-    n = sizeof noise;
-    if (n > ZSPAGE_PAGE_SIZE - at)
-      n = ZSPAGE_PAGE_SIZE - at;
-    memcpy (page + at, noise, n);
-    at += n;
-  }
-}
-
 static uint8_t *
 pages_of_records (uint64_t stream)
 {
   uint8_t *pages = malloc ((size_t) NR_PAGES * ZSPAGE_PAGE_SIZE);
   struct rng rng = rng_make (stream);
-  const struct rng names = rng_make (1);
   size_t i;
 
   assert_non_null (pages);
   for (i = 0; i < NR_PAGES; ++i)
-    page_of_records (&rng, &names, pages + i * ZSPAGE_PAGE_SIZE);
+    page_of_records (&rng, 0, pages + i * ZSPAGE_PAGE_SIZE);
   return pages;
-}
-
-static struct dictionary *
-trained (int level)
-{
-  uint8_t *pages = pages_of_records (2);
-  uint8_t *bytes = malloc (DICTIONARY_TRAINED);
-  struct dictionary *d;
-  const char *why = "";
-  size_t len = dictionary_train (pages, NR_PAGES, bytes);
-
-  assert_in_range (len, DICTIONARY_MIN, DICTIONARY_TRAINED);
-  assert_int_equal (dictionary_create (bytes, len, level, &d, &why), 0);
-  free (bytes);
-  free (pages);
-  return d;
 }
 
 /* Compress and get back each page; returns the bytes in all. */
@@ -119,7 +74,7 @@ it_makes_other_pages_of_the_kind_smaller (void **state)
 
   (void) state;
   for (i = 0; i < NELEM (levels); ++i) {
-    struct dictionary *d = trained (levels[i]);
+    struct dictionary *d = dictionary_of_records (0, levels[i]);
     struct codec_pool *pool = pool_of (levels[i]);
     size_t with = there_and_back (pool, d, pages);
     size_t without = there_and_back (pool, NULL, pages);
@@ -138,7 +93,7 @@ static void
 what_one_level_made_is_read_by_another (void **state)
 {
   uint8_t *pages = pages_of_records (4), back[ZSPAGE_PAGE_SIZE];
-  struct dictionary *d = trained (FAST);
+  struct dictionary *d = dictionary_of_records (0, FAST);
   struct codec_pool *fast = pool_of (FAST), *strong = pool_of (STRONG);
   struct codec_ctx *fast_ctx = codec_get (fast), *strong_ctx;
   size_t before = dictionary_memory (d), len;
@@ -170,7 +125,7 @@ what_one_level_made_is_read_by_another (void **state)
 static void
 hostile_data_do_no_harm (void **state)
 {
-  struct dictionary *d = trained (FAST);
+  struct dictionary *d = dictionary_of_records (0, FAST);
   struct codec_pool *pool = pool_of (FAST);
   struct codec_ctx *ctx = codec_get (pool);
   struct rng rng = rng_make (5);
@@ -202,7 +157,7 @@ hostile_data_do_no_harm (void **state)
 static void
 what_is_no_dictionary_is_refused (void **state)
 {
-  struct dictionary *good = trained (FAST), *d;
+  struct dictionary *good = dictionary_of_records (0, FAST), *d;
   struct rng rng = rng_make (7);
   const char *why = NULL;
   size_t len, cut, i, n = test_scaled (2000);

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A store with dictionaries, and its recompression. */
+#include <config.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dictionary-pages.h"
+#include "store-fixture.h"
+#include "store-internal.h"
+
+#define STRONG 9
+
+struct fixture {
+  struct store_fixture f;
+  struct codec_pool *strong;
+  struct store_recompress how;
+  int level;
+};
+
+static void
+fixture_init (struct fixture *x, struct store_params params)
+{
+  store_fixture_init (&x->f, params);
+  x->level = codec_levels (CODEC_ZSTD).dflt;
+  assert_int_equal (codec_pool_create (CODEC_ZSTD, STRONG, 1, &x->strong), 0);
+  x->how = (struct store_recompress){.codec = x->strong};
+}
+
+static void
+fixture_fini (struct fixture *x)
+{
+  store_fixture_fini (&x->f);
+  codec_pool_destroy (x->strong);
+}
+
+static struct fixture
+zstd_fixture (void)
+{
+  struct fixture x;
+
+  fixture_init (&x, (struct store_params){.codec = CODEC_ZSTD});
+  return x;
+}
+
+static void
+put_records (struct store *store, uint64_t idx, uint64_t n, unsigned family,
+             struct rng *rng)
+{
+  uint8_t page[PAGE];
+
+  for (; n > 0; --n, ++idx) {
+    page_of_records (rng, family, page);
+    put_page (store, idx, page);
+  }
+}
+
+static void
+assert_records (struct store *store, uint64_t idx, uint64_t n, unsigned family,
+                struct rng again)
+{
+  uint8_t page[PAGE];
+
+  for (; n > 0; --n, ++idx) {
+    page_of_records (&again, family, page);
+    assert_content (store, page, PAGE, idx * PAGE);
+  }
+}
+
+/* Recompress all there is; returns how many pages were tried. */
+static unsigned
+recompress (struct fixture *x)
+{
+  uint64_t at = 0;
+  unsigned all = 0, n;
+  bool more;
+
+  assert_int_equal (store_dictionary_level (x->f.store, STRONG), 0);
+  do {
+    n = 7;
+    more = store_recompress_slice (x->f.store, &x->how, &at, &n);
+    assert_in_range (n, 0, 7);
+    all += n;
+  } while (more);
+  store_dictionary_level_drop (x->f.store);
+  return all;
+}
+
+static void
+add (struct fixture *x, unsigned family)
+{
+  assert_int_equal (
+    store_dictionary_add (x->f.store, dictionary_of_records (family, x->level)),
+    0);
+}
+
+static void
+a_generation_lives_as_long_as_its_pages (void **state)
+{
+  struct fixture x = zstd_fixture ();
+  struct store *s = x.f.store;
+  struct rng rng = rng_make (1), first = rng, second;
+  uint64_t pages, without, with;
+  unsigned g;
+
+  (void) state;
+  assert_int_equal (store_generation (s), 0);
+  put_records (s, 0, 100, 0, &rng);
+  without = store_stats_now (s).compr_data_size;
+  add (&x, 0);
+  assert_int_equal (store_generation (s), 1);
+  assert_true (store_stats_now (s).dictionary_bytes > 32 << 10);
+  second = rng;
+  put_records (s, 100, 100, 0, &rng);
+  with = store_stats_now (s).compr_data_size - without;
+  assert_true (with < without * 3 / 4);
+  assert_non_null (store_dictionary (s, 1, &pages));
+  assert_int_equal (pages, 100);
+  assert_int_equal (store_stats_now (s).dictionary_pages, 100);
+  assert_int_equal (store_stats_now (s).zstd_pages, 200);
+  assert_records (s, 0, 100, 0, first);
+  assert_records (s, 100, 100, 0, second);
+
+  /* The next one takes its place as its pages are overwritten. */
+  add (&x, 1);
+  assert_int_equal (store_generation (s), 2);
+  trim_pages (s, 100, 99);
+  store_dictionaries_reap (s);
+  assert_non_null (store_dictionary (s, 1, &pages));
+  assert_int_equal (pages, 1);
+  put_records (s, 199, 1, 1, &rng);
+  store_dictionaries_reap (s);
+  assert_null (store_dictionary (s, 1, &pages));
+
+  /* There are no more than 15, and none is taken from its pages. */
+  for (g = 2; g <= 15; ++g) {
+    put_records (s, 300 + g, 1, g, &rng);
+    if (g < 15)
+      add (&x, g % 3);
+  }
+  add (&x, 0);
+  put_records (s, 400, 1, 0, &rng);
+  {
+    struct dictionary *d = dictionary_of_records (0, x.level);
+
+    assert_int_equal (store_dictionary_add (s, d), -EBUSY);
+    trim_pages (s, 199, 200);
+    assert_int_equal (store_dictionary_add (s, d), 0);
+  }
+  assert_records (s, 0, 100, 0, first);
+  fixture_fini (&x);
+}
+
+static void
+a_page_whose_dictionary_is_gone_is_eio (void **state)
+{
+  struct fixture x = zstd_fixture ();
+  struct store *s = x.f.store;
+  struct rng rng = rng_make (2);
+  struct dictionary *d;
+  uint8_t page[PAGE];
+
+  (void) state;
+  put_records (s, 0, 1, 0, &rng);
+  add (&x, 0);
+  put_records (s, 1, 1, 0, &rng);
+  d = atomic_exchange (&s->dictionaries[1], NULL);
+  assert_int_equal (store_read (s, page, PAGE, 0), 0);
+  assert_int_equal (store_read (s, page, PAGE, PAGE), -EIO);
+  assert_int_equal (store_stats_now (s).failed_reads, 1);
+  atomic_store (&s->dictionaries[1], d);
+  assert_int_equal (store_read (s, page, PAGE, PAGE), 0);
+  fixture_fini (&x);
+}
+
+static void
+recompression_saves_and_tries_nothing_twice (void **state)
+{
+  struct fixture x;
+  struct store *s;
+  struct rng rng = rng_make (3), first = rng, noise;
+  struct store_stats before, after;
+  enum codec_id codec;
+
+  (void) state;
+  for (codec = CODEC_LZ4; codec < CODEC_COUNT; ++codec) {
+    fixture_init (&x, (struct store_params){.codec = codec});
+    s = x.f.store;
+    put_records (s, 0, 300, 0, &rng);
+    noise = rng;
+    put_pages (s, 300, 50, PAGE_RANDOM, &rng);
+    put_pages (s, 350, 10, PAGE_FILL, &rng);
+    before = store_stats_now (s);
+    if (codec == CODEC_ZSTD)
+      add (&x, 0);
+    assert_int_equal (recompress (&x), 350);
+    after = store_stats_now (s);
+    assert_int_equal (after.recompress_tried, 350);
+    if (codec == CODEC_ZSTD) {
+      assert_int_equal (after.recompress_won, 300);
+      assert_int_equal (after.dictionary_pages, 300);
+      assert_true (after.compr_data_size < before.compr_data_size * 3 / 4);
+    }
+    assert_true (after.recompress_won > 0);
+    assert_true (after.recompress_saved > 0);
+    assert_int_equal (after.huge_pages, before.huge_pages);
+    assert_records (s, 0, 300, 0, first);
+    assert_records (s, 0, 300, 0, first);
+    first = noise;
+    /* Not again, until it is written. */
+    assert_int_equal (recompress (&x), 0);
+    first = rng;
+    put_records (s, 5, 1, 0, &rng);
+    put_pages (s, 340, 1, PAGE_RANDOM, &rng);
+    assert_int_equal (recompress (&x), 2);
+    first = rng;
+    fixture_fini (&x);
+  }
+}
+
+static void
+only_what_is_asked_for (void **state)
+{
+  struct fixture x = zstd_fixture ();
+  struct store *s = x.f.store;
+  struct rng rng = rng_make (4), first = rng;
+  uint64_t at = 0;
+
+  (void) state;
+  add (&x, 0);
+  put_records (s, 0, 100, 0, &rng);
+  put_pages (s, 100, 10, PAGE_RANDOM, &rng);
+  x.how.which = STORE_RECOMPRESS_HUGE;
+  assert_int_equal (recompress (&x), 10);
+  x.how.which = STORE_RECOMPRESS_IDLE;
+  assert_int_equal (recompress (&x), 0);
+  while (store_mark_idle_slice (s, &at))
+    ;
+  assert_records (s, 0, 50, 0, first); /* not idle now */
+  x.how.threshold = 4000;
+  assert_int_equal (recompress (&x), 0);
+  x.how.threshold = 0;
+  assert_int_equal (recompress (&x), 50);
+  /* And stay idle. */
+  assert_int_equal (store_stats_now (s).idle_pages, 60);
+  fixture_fini (&x);
+}
+
+static void
+old_is_what_was_not_used_since_the_last_pass (void **state)
+{
+  struct fixture x = zstd_fixture ();
+  struct store *s = x.f.store;
+  struct rng rng = rng_make (5), first = rng;
+
+  (void) state;
+  add (&x, 0);
+  put_records (s, 0, 100, 0, &rng);
+  x.how.which = STORE_RECOMPRESS_OLD;
+  assert_int_equal (recompress (&x), 0);
+  assert_records (s, 0, 30, 0, first);
+  rng = first;
+  put_records (s, 0, 40, 0, &rng);
+  assert_int_equal (recompress (&x), 60);
+  assert_int_equal (recompress (&x), 40);
+  assert_records (s, 0, 100, 0, first);
+  fixture_fini (&x);
+}
+
+static void
+without_memory_it_is_tried_again_later (void **state)
+{
+  struct fixture x = zstd_fixture ();
+  struct store *s = x.f.store;
+  struct rng rng = rng_make (6), first = rng;
+
+  (void) state;
+  put_records (s, 0, 200, 0, &rng);
+  add (&x, 0);
+  store_set_mem_limit (s, 1);
+  recompress (&x);
+  assert_records (s, 0, 200, 0, first);
+  store_set_mem_limit (s, 0);
+  recompress (&x);
+  assert_int_equal (store_stats_now (s).recompress_won, 200);
+  assert_records (s, 0, 200, 0, first);
+  fixture_fini (&x);
+}
+
+/* Everything at once: writers and readers, each with pages of its own and a
+ * memory of what is in them, new generations, recompression, compaction.
+ */
+
+#define WRITERS   3
+#define OWN_PAGES 300
+
+struct writer {
+  struct store *store;
+  unsigned number;
+  size_t ops;
+  const char *wrong;
+};
+
+static void
+own_page (const struct writer *w, uint64_t i, uint32_t version, uint8_t *page)
+{
+  struct rng rng = rng_make ((uint64_t) w->number << 40 | i << 20 | version);
+
+  if (version == 0)
+    memset (page, 0, PAGE);
+  else if (rng_one_in (&rng, 8))
+    page_make (rng_below (&rng, PAGE_KINDS), &rng, page);
+  else
+    page_of_records (&rng, version % 3, page);
+}
+
+static void *
+write_and_read (void *arg)
+{
+  struct writer *w = arg;
+  uint32_t versions[OWN_PAGES] = {0};
+  struct rng rng = rng_make (50 + w->number);
+  uint8_t want[PAGE], got[PAGE];
+  uint32_t next = 1;
+  size_t n;
+
+  for (n = 0; n < w->ops && !w->wrong; ++n) {
+    uint64_t i = rng_below (&rng, OWN_PAGES);
+    uint64_t offset = (w->number * OWN_PAGES + i) * PAGE;
+
+    switch (rng_below (&rng, 8)) {
+    case 0:
+      store_trim (w->store, PAGE, offset);
+      versions[i] = 0;
+      break;
+    case 1:
+    case 2:
+    case 3:
+      own_page (w, i, next, want);
+      if (store_write (w->store, want, PAGE, offset) < 0)
+        w->wrong = "a write failed";
+      versions[i] = next++;
+      break;
+    default:
+      own_page (w, i, versions[i], want);
+      if (store_read (w->store, got, PAGE, offset) < 0)
+        w->wrong = "a read failed";
+      else if (memcmp (got, want, PAGE) != 0)
+        w->wrong = "a page is not what was written";
+    }
+  }
+  return NULL;
+}
+
+static _Atomic bool writers_done;
+
+static void *
+housekeep (void *arg)
+{
+  struct fixture *x = arg;
+  struct dictionary *d;
+  unsigned family = 0;
+  uint64_t at = 0;
+  unsigned n, rounds = 0;
+  uint8_t page[PAGE];
+
+  while (!atomic_load (&writers_done)) {
+    if (rounds++ % 50 == 0) {
+      d = dictionary_of_records (family++ % 3, x->level);
+      if (store_dictionary_add (x->f.store, d) < 0)
+        dictionary_destroy (d);
+      if (store_dictionary_level (x->f.store, STRONG) < 0)
+        break;
+    }
+    n = 5;
+    if (!store_recompress_slice (x->f.store, &x->how, &at, &n))
+      at = 0;
+    store_sample (x->f.store, rounds * 7919, page);
+    store_dictionaries_reap (x->f.store);
+    if (rounds % 10 == 0)
+      store_compact (x->f.store);
+  }
+  return NULL;
+}
+
+static void
+all_at_once_loses_nothing (void **state)
+{
+  struct fixture x;
+  struct writer w[WRITERS];
+  pthread_t threads[WRITERS], keeper;
+  struct store_stats s;
+  unsigned i;
+
+  (void) state;
+  fixture_init (&x, (struct store_params){.codec = CODEC_ZSTD,
+                                          .limit_pages = WRITERS * OWN_PAGES});
+  writers_done = false;
+  assert_int_equal (pthread_create (&keeper, NULL, housekeep, &x), 0);
+  for (i = 0; i < WRITERS; ++i) {
+    w[i] = (struct writer){x.f.store, i, test_scaled (20000), NULL};
+    assert_int_equal (pthread_create (&threads[i], NULL, write_and_read, &w[i]),
+                      0);
+  }
+  for (i = 0; i < WRITERS; ++i)
+    pthread_join (threads[i], NULL);
+  writers_done = true;
+  pthread_join (keeper, NULL);
+  for (i = 0; i < WRITERS; ++i)
+    if (w[i].wrong)
+      fail_msg ("writer %u: %s", i, w[i].wrong);
+  s = store_stats_now (x.f.store);
+  printf ("%llu pages recompressed of %llu tried, generation %llu\n",
+          (unsigned long long) s.recompress_won,
+          (unsigned long long) s.recompress_tried,
+          (unsigned long long) s.generation);
+  assert_true (s.recompress_won > 0);
+  fixture_fini (&x);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (a_generation_lives_as_long_as_its_pages),
+    cmocka_unit_test (a_page_whose_dictionary_is_gone_is_eio),
+    cmocka_unit_test (recompression_saves_and_tries_nothing_twice),
+    cmocka_unit_test (only_what_is_asked_for),
+    cmocka_unit_test (old_is_what_was_not_used_since_the_last_pass),
+    cmocka_unit_test (without_memory_it_is_tried_again_later),
+    cmocka_unit_test (all_at_once_loses_nothing),
+  };
+
+  return cmocka_run_group_tests (tests, test_setup, NULL);
+}
