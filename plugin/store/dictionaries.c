@@ -42,18 +42,18 @@ count_bytes (struct store *store)
 }
 
 int
-store_dictionary_level (struct store *store, int level)
+store_recompress_begin (struct store *store)
 {
   struct dictionary *d =
     atomic_load (&store->dictionaries[store_generation (store)]);
-  int r = d ? dictionary_add_level (d, level) : 0;
+  int r = d ? dictionary_add_level (d, codec_pool_level (store->strong)) : 0;
 
   count_bytes (store);
   return r;
 }
 
 void
-store_dictionary_level_drop (struct store *store)
+store_recompress_end (struct store *store)
 {
   struct dictionary *d =
     atomic_load (&store->dictionaries[store_generation (store)]);
@@ -68,7 +68,7 @@ store_dictionary_add (struct store *store, struct dictionary *dictionary)
 {
   unsigned now = atomic_load (&store->generation), i, g;
 
-  store_dictionary_level_drop (store);
+  store_recompress_end (store);
   store_dictionaries_reap (store);
   for (i = 1; i <= SLOT_GEN_MAX; ++i) {
     g = (now + i - 1) % SLOT_GEN_MAX + 1;

@@ -51,7 +51,7 @@ work_begin (struct store *store, const struct store_recompress *how,
     if (wanted)
       slot_repoint_locked (store, work->idx, work->word | SLOT_MARK_IN_WORK);
   }
-  else if (how->which & STORE_RECOMPRESS_OLD && slot_has_object (work->word) &&
+  else if (how->which & STORE_RECOMPRESS_AGES && slot_has_object (work->word) &&
            !(work->word & SLOT_MARK_OLD))
     slot_repoint_locked (store, work->idx, work->word | SLOT_MARK_OLD);
   slot_unlock (stripe);
@@ -102,9 +102,12 @@ work_end (struct store *store, const struct work *work, bool placed, bool tried,
       unused = slot_publish_locked (store, stripe, work->idx,
                                     word | SLOT_MARK_RECOMPRESSED |
                                       (now & (SLOT_MARK_IDLE | SLOT_MARK_OLD)));
+    else if (tried) {
+      slot_repoint_locked (store, work->idx, now | SLOT_MARK_INCOMPRESSIBLE);
+      count_locked (&stripe->counters.settled_pages, 1);
+    }
     else
-      slot_repoint_locked (store, work->idx,
-                           tried ? now | SLOT_MARK_INCOMPRESSIBLE : now);
+      slot_repoint_locked (store, work->idx, now);
     if (placed) {
       atomic_fetch_add_explicit (&store->recompressed.won, 1,
                                  memory_order_relaxed);
@@ -144,7 +147,7 @@ store_recompress_slice (struct store *store, const struct store_recompress *how,
     *at = t * SLOTS_PER_TABLE_PAGE;
   end = (t + 1) * SLOTS_PER_TABLE_PAGE;
   if (t < store->nr_table_pages) {
-    ctx = codec_get (how->codec);
+    ctx = codec_get (store->strong);
     for (; *at < end && *nr_tried < most; ++*at) {
       bool placed, tried;
       uint64_t word = 0;

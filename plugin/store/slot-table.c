@@ -150,6 +150,8 @@ account_locked (struct stripe_counters *c, uint64_t word, int sign)
   count_locked (&c->pages, sign);
   if (word & SLOT_MARK_IDLE)
     count_locked (&c->idle_pages, sign);
+  if (word & (SLOT_MARK_RECOMPRESSED | SLOT_MARK_INCOMPRESSIBLE))
+    count_locked (&c->settled_pages, sign);
 }
 
 uint64_t

@@ -44,7 +44,7 @@ struct stripe_counters {
   _Atomic int64_t compr_bytes; /* of objects that hold pages */
   _Atomic int64_t huge_pages_since;
   _Atomic int64_t idle_pages;
-  _Atomic int64_t lz4_pages;
+  _Atomic int64_t lz4_pages, settled_pages;
   _Atomic int64_t zstd_pages[SLOT_GEN_MAX + 1]; /* by generation */
   _Atomic int64_t failed_reads, failed_writes;
 };
@@ -58,7 +58,7 @@ struct stripe {
 struct store {
   struct arena arena;
   struct zs_pool *pool;
-  struct codec_pool *codec;
+  struct codec_pool *codec, *strong;
   bool counts_codec; /* in mem_meta */
   struct zs_budget *budget;
   uint64_t nr_pages;

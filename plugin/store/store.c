@@ -195,6 +195,7 @@ store_create (const struct store_config *config, struct store **out)
   if (r < 0)
     goto err_free;
   store->codec = config->codec;
+  store->strong = config->strong;
   store->counts_codec = config->counts_codec;
   store->budget = config->budget;
   store->room_elsewhere = config->room_elsewhere;
@@ -362,6 +363,12 @@ store_reset_mem_used_max (struct store *store)
   zs_reset_used_max (store->pool);
 }
 
+size_t
+store_class_bytes (const struct store *store, size_t len)
+{
+  return zs_class_bytes (store->pool, len);
+}
+
 bool
 store_class_stats (struct store *store, unsigned class_index,
                    struct zs_class_stats *stats)
@@ -378,7 +385,8 @@ counter (_Atomic int64_t *c)
 static void
 counters_sum (struct store *store, struct store_stats *s)
 {
-  int64_t pages = 0, compr = 0, same = 0, huge = 0, idle = 0, lz4 = 0;
+  int64_t pages = 0, compr = 0, same = 0, huge = 0, idle = 0, lz4 = 0,
+          settled = 0;
   unsigned i;
 
   for (i = 0; i < NR_STRIPES; ++i) {
@@ -388,6 +396,7 @@ counters_sum (struct store *store, struct store_stats *s)
     compr += counter (&c->compr_bytes);
     same += counter (&c->same_pages);
     lz4 += counter (&c->lz4_pages);
+    settled += counter (&c->settled_pages);
     huge += counter (&c->huge_pages);
     idle += counter (&c->idle_pages);
     s->huge_pages_since += counter (&c->huge_pages_since);
@@ -409,6 +418,7 @@ counters_sum (struct store *store, struct store_stats *s)
   s->huge_pages = huge > 0 ? huge : 0;
   s->idle_pages = idle > 0 ? idle : 0;
   s->lz4_pages = lz4 > 0 ? lz4 : 0;
+  s->settled_pages = settled > 0 ? settled : 0;
 }
 
 void
@@ -446,7 +456,8 @@ store_stats (struct store *store, struct store_stats *s)
     table + zs.meta_bytes + NR_STRIPES * sizeof *store->stripes + sizeof *store;
   s->mem_meta += s->dictionary_bytes;
   if (store->counts_codec)
-    s->mem_meta += codec_pool_bytes (store->codec);
+    s->mem_meta += codec_pool_bytes (store->codec) +
+                   (store->strong ? codec_pool_bytes (store->strong) : 0);
   s->mem_reserve =
     (uint64_t) (zs.stock_pages + zs.reserve_pages) * ZSPAGE_PAGE_SIZE;
   s->mem_resident = arena_resident (&store->arena);

@@ -32,7 +32,9 @@ struct store_config {
   void (*hungry) (void *opaque);
   void *hungry_opaque;
   struct codec_pool *codec; /* borrowed; may be shared by several stores */
-  bool counts_codec;        /* in mem_meta; one of those that share it */
+  /* Of zstd, for recompressing; borrowed.  NULL: nothing is recompressed. */
+  struct codec_pool *strong;
+  bool counts_codec;        /* both, in mem_meta; one of those that share it */
   struct zs_budget *budget; /* of several stores together; NULL = none */
   /* The budget is used up, or the kernel refuses memory, and this store has
    * nothing to give: make room in others.  Called without locks.  Returns
@@ -138,11 +140,11 @@ bool store_reset_slice (struct store *store, uint64_t *at);
  */
 int store_dictionary_add (struct store *store, struct dictionary *dictionary);
 
-/* Have the newest, if there is one, digested for recompressing at a level too;
- * and no longer, which saves the memory.  -ENOMEM.
+/* Have the newest, if there is one, digested for recompressing too; and no
+ * longer, which saves the memory.  -ENOMEM.
  */
-int store_dictionary_level (struct store *store, int level);
-void store_dictionary_level_drop (struct store *store);
+int store_recompress_begin (struct store *store);
+void store_recompress_end (struct store *store);
 
 /* Forget generations that no page needs any more, but for the newest. */
 void store_dictionaries_reap (struct store *store);
@@ -154,6 +156,9 @@ unsigned store_generation (const struct store *store);
 struct dictionary *store_dictionary (struct store *store, unsigned generation,
                                      uint64_t *pages);
 
+/* Bytes of the class in which len bytes of a page are stored. */
+size_t store_class_bytes (const struct store *store, size_t len);
+
 /* A copy of a stored page that is compressed, about where the number says.
  * Whether there is one.
  */
@@ -162,16 +167,15 @@ bool store_sample (struct store *store, uint64_t at, void *page);
 /* Which pages to recompress: all of what these say. */
 #define STORE_RECOMPRESS_IDLE 1u /* marked idle */
 #define STORE_RECOMPRESS_HUGE 2u
-#define STORE_RECOMPRESS_OLD  4u /* not used since the last pass of this kind */
+#define STORE_RECOMPRESS_OLD  4u /* not used since the last pass that ages */
+#define STORE_RECOMPRESS_AGES 8u /* not a condition: make the others old */
 
 struct store_recompress {
-  struct codec_pool
-    *codec; /* of zstd; the newest dictionary is digested for it */
   unsigned which;
   uint32_t threshold; /* bytes: only objects of so much, or more */
 };
 
-/* Recompress at most *nr_tried pages from page *at on, within 512 of them; *at
+/* Between store_recompress_begin and _end: recompress at most *nr_tried pages from page *at on, within 512 of them; *at
  * is 0 at first.  What gains no class is marked, and not tried again until it
  * is written.  *nr_tried says how many there were; returns whether there is
  * more to do.  One thread at a time, which is the one of the dictionaries.
@@ -214,6 +218,7 @@ struct store_stats {
   uint64_t lz4_pages, zstd_pages; /* those with a dictionary among them */
   uint64_t dictionary_pages, dictionary_bytes; /* bytes: of all generations */
   uint64_t generation;                         /* the newest; 0 = none */
+  uint64_t settled_pages; /* recompressed, or found incompressible */
   /* Pages tried, pages that won, bytes of classes saved, ns of CPU. */
   uint64_t recompress_tried, recompress_won, recompress_saved, recompress_ns;
   uint64_t total_mem_used, total_mem_limit; /* of the budget; limit 0 = none */

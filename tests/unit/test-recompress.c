@@ -24,10 +24,11 @@ struct fixture {
 static void
 fixture_init (struct fixture *x, struct store_params params)
 {
+  assert_int_equal (codec_pool_create (CODEC_ZSTD, STRONG, 1, &x->strong), 0);
+  params.strong = x->strong;
   store_fixture_init (&x->f, params);
   x->level = codec_levels (CODEC_ZSTD).dflt;
-  assert_int_equal (codec_pool_create (CODEC_ZSTD, STRONG, 1, &x->strong), 0);
-  x->how = (struct store_recompress){.codec = x->strong};
+  x->how = (struct store_recompress){0};
 }
 
 static void
@@ -78,14 +79,14 @@ recompress (struct fixture *x)
   unsigned all = 0, n;
   bool more;
 
-  assert_int_equal (store_dictionary_level (x->f.store, STRONG), 0);
+  assert_int_equal (store_recompress_begin (x->f.store), 0);
   do {
     n = 7;
     more = store_recompress_slice (x->f.store, &x->how, &at, &n);
     assert_in_range (n, 0, 7);
     all += n;
   } while (more);
-  store_dictionary_level_drop (x->f.store);
+  store_recompress_end (x->f.store);
   return all;
 }
 
@@ -259,7 +260,7 @@ old_is_what_was_not_used_since_the_last_pass (void **state)
   (void) state;
   add (&x, 0);
   put_records (s, 0, 100, 0, &rng);
-  x.how.which = STORE_RECOMPRESS_OLD;
+  x.how.which = STORE_RECOMPRESS_OLD | STORE_RECOMPRESS_AGES;
   assert_int_equal (recompress (&x), 0);
   assert_records (s, 0, 30, 0, first);
   rng = first;
@@ -372,7 +373,7 @@ housekeep (void *arg)
       d = dictionary_of_records (family++ % 3, x->level);
       if (store_dictionary_add (x->f.store, d) < 0)
         dictionary_destroy (d);
-      if (store_dictionary_level (x->f.store, STRONG) < 0)
+      if (store_recompress_begin (x->f.store) < 0)
         break;
     }
     n = 5;
