@@ -6,6 +6,7 @@
 
 #include <config.h>
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,6 +49,16 @@ const struct ctl_figure ctl_figures[] = {
    "pages of DATA not used since they were marked idle"},
   {"IDLE-SECONDS", DATA, NONE, "memory", "idle_seconds",
    "how long ago that was; 0 is never"},
+  {"LZ4-PAGES", DATA, NONE, "compression", "lz4_pages",
+   "pages of DATA compressed by lz4"},
+  {"ZSTD-PAGES", DATA, NONE, "compression", "zstd_pages",
+   "pages of DATA compressed by zstd"},
+  {"DICT-PAGES", DATA, NONE, "compression", "dictionary_pages",
+   "those of them that need a dictionary"},
+  {"GENERATION", DATA, NONE, "compression", "generation",
+   "the dictionary in use, 1 to 15; 0 is none"},
+  {"SETTLED-PAGES", DATA, NONE, "compression", "settled_pages",
+   "pages that were recompressed, or would gain nothing by it"},
 
   {"COMPR", MEMORY, BYTES, "mm_stat", "compr_data_size",
    "what DATA are after compression"},
@@ -61,6 +72,8 @@ const struct ctl_figure ctl_figures[] = {
    "the most that TOTAL has been"},
   {"MEM-META", MEMORY, BYTES, "memory", "mem_meta",
    "memory beside TOTAL: tables, descriptors and compressors"},
+  {"MEM-DICT", MEMORY, BYTES, "compression", "dictionary_mem",
+   "memory of dictionaries, which MEM-META counts too"},
   {"MEM-RESERVE", MEMORY, BYTES, "memory", "mem_reserve",
    "memory beside TOTAL: empty, kept ready for writes"},
   {"MEM-RESIDENT", MEMORY, BYTES, "memory", "mem_resident",
@@ -76,6 +89,14 @@ const struct ctl_figure ctl_figures[] = {
    "pages of memory that compaction has freed"},
   {"OBJECTS-MOVED", EVENTS, NONE, "memory", "objects_moved",
    "compressed pages that compaction has moved for that"},
+  {"RECOMP-TRIED", EVENTS, NONE, "compression", "recompress_tried",
+   "pages that recompression has tried"},
+  {"RECOMP-WON", EVENTS, NONE, "compression", "recompress_won",
+   "pages that it has made smaller by a size class or more"},
+  {"RECOMP-SAVED", EVENTS, BYTES, "compression", "recompress_saved",
+   "memory that this has saved, as far as the pages are still there"},
+  {"RECOMP-SECONDS", EVENTS, NONE, "compression", "recompress_seconds",
+   "processor time that it took"},
   {"HUGE-SINCE", EVENTS, NONE, "mm_stat", "huge_pages_since",
    "pages ever stored that did not compress"},
   {"FREED-PAGES", EVENTS, NONE, "io_stat", "notify_free",
@@ -88,6 +109,9 @@ const struct ctl_figure ctl_figures[] = {
    "always 0: bad requests are refused before they count"},
   {.column = NULL},
 };
+static_assert (sizeof ctl_figures / sizeof ctl_figures[0] <=
+                 CTL_MAX_COLUMNS + 1,
+               "a table has room for each");
 
 const char *
 ctl_subject_title (enum ctl_subject subject)

@@ -43,6 +43,8 @@ struct ctl_figure {
 
 /* Ordered by subject; ends with a column of NULL. */
 extern const struct ctl_figure ctl_figures[];
+/* There are no more than this. */
+#define CTL_MAX_COLUMNS 64
 
 /* A heading for the figures of a subject. */
 extern const char *ctl_subject_title (enum ctl_subject subject);

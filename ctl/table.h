@@ -12,8 +12,6 @@
 
 #include "figures.h"
 
-#define CTL_MAX_COLUMNS 32
-
 struct ctl_columns {
   size_t nr;
   const struct ctl_figure *figures[CTL_MAX_COLUMNS];

@@ -46,9 +46,15 @@ algorithm_params_parse (const char *text, struct algorithm_params *params,
     if (*text == '\0')
       break;
     len = strcspn (text, " ") > INT_MAX ? INT_MAX : (int) strcspn (text, " ");
+    if (len > 5 && strncmp (text, "dict=", 5) == 0) {
+      parsed.dict = text + 5;
+      parsed.dict_len = len - 5;
+      text += len;
+      continue;
+    }
     if (len < 6 || strncmp (text, "level=", 6) != 0) {
       snprintf (why, why_size,
-                "unknown parameter '%.*s'; allowed: level=NUMBER",
+                "unknown parameter '%.*s'; allowed: level=NUMBER, dict=FILE",
                 len > 32 ? 32 : len, text);
       return -EINVAL;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* zram's algorithm_params: "level=3". */
+/* zram's algorithm_params: "level=3 dict=/etc/zram.dict". */
 #ifndef ALGORITHM_PARAMS_H
 #define ALGORITHM_PARAMS_H
 
@@ -9,11 +9,13 @@
 struct algorithm_params {
   bool has_level;
   int level;
+  const char *dict; /* a path in the text, not terminated; NULL: none */
+  size_t dict_len;
 };
 
 /* Parse words of the form key=value, separated by spaces.  Returns 0; or
  * -EINVAL and in why what was wrong, with what is allowed; *params is
- * unchanged then.  text may be anything.
+ * unchanged then.  text may be anything; dict is part of it.
  */
 int algorithm_params_parse (const char *text, struct algorithm_params *params,
                             char *why, size_t why_size);

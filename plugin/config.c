@@ -20,6 +20,7 @@
 
 struct server_config server_config = {
   .compact_interval_ms = COMPACT_MS_DFLT,
+  .recompress_cpu = RECOMPRESS_CPU_DFLT,
   .stats_mode = STATS_MODE_DFLT,
   .defaults = {.name = DEFAULT_DEVICE_NAME,
                .codec = CODEC_LZ4,
@@ -30,11 +31,14 @@ const char zspage_config_help[] =
   "[disksize=]<SIZE>      (required) Size of a device, uncompressed: 4G.\n"
   "mem_limit=<SIZE>       Most memory for its compressed pages; then writes\n"
   "                       fail with ENOSPC (default: 0, no limit).\n"
-  "comp_algorithm=lz4|zstd\n"
-  "                       How pages are compressed (default: lz4).\n"
-  "algorithm_params=level=<N>\n"
+  "comp_algorithm=lz4|zstd|auto\n"
+  "                       How pages are compressed (default: lz4).  auto: by\n"
+  "                       lz4, and when not used for a while again by zstd,\n"
+  "                       with dictionaries that the server trains.\n"
+  "algorithm_params=\"level=<N> dict=<FILE>\"\n"
   "                       lz4: acceleration, 1 (default) to 65537.\n"
   "                       zstd: level, up to 22 (default: 3).\n"
+  "                       zstd, auto: begin with this dictionary.\n"
   "zspage_chain_size=<N>  Most pages in a zspage, 4 to 16 (default: 8).\n"
   "allow_uid=<USER>, allow_gid=<GROUP>\n"
   "                       Who may connect by a unix socket; may be repeated\n"
@@ -52,6 +56,8 @@ const char zspage_config_help[] =
   "compact_interval=<T>   How often to look for memory to give back, as "
   "500ms,\n"
   "                       5s or 1m (default: 5s; 0 is never).\n"
+  "recompress_cpu=<N>     auto: percent of a processor for recompressing, for\n"
+  "                       each device (default: 10; 0 is never).\n"
   "stats=unix:<PATH>, stats=tcp:127.0.0.1:<PORT>\n"
   "                       Serve statistics by HTTP; TCP is read-only.\n"
   "stats_mode=<MODE>      Mode of that unix socket (default: 0600).\n"
@@ -116,9 +122,12 @@ static int
 parse_comp_algorithm (struct device_config *c, const char *key,
                       const char *value)
 {
-  if (codec_by_name (value, &c->codec))
+  c->is_auto = strcmp (value, "auto") == 0;
+  if (c->is_auto)
+    c->codec = CODEC_LZ4;
+  if (c->is_auto || codec_by_name (value, &c->codec))
     return 0;
-  nbdkit_error ("%s=%s: unknown algorithm; allowed: %s, %s", key, value,
+  nbdkit_error ("%s=%s: unknown algorithm; allowed: %s, %s, auto", key, value,
                 codec_name (CODEC_LZ4), codec_name (CODEC_ZSTD));
   return -1;
 }
@@ -133,6 +142,22 @@ parse_algorithm_params (struct device_config *c, const char *key,
     return 0;
   nbdkit_error ("%s: %s", key, why);
   return -1;
+}
+
+static int
+parse_recompress_cpu (struct server_config *c, const char *key,
+                      const char *value)
+{
+  unsigned n;
+
+  if (nbdkit_parse_unsigned (key, value, &n) == -1)
+    return -1;
+  if (n > 100) {
+    nbdkit_error ("%s=%s: percent of one processor: 0 to 100", key, value);
+    return -1;
+  }
+  c->recompress_cpu = n;
+  return 0;
 }
 
 static int
@@ -415,6 +440,7 @@ static const struct {
   {"total_mem_limit", .server = parse_total_mem_limit},
   {"on_demand", .server = parse_on_demand},
   {"max_devices", .server = parse_max_devices},
+  {"recompress_cpu", .server = parse_recompress_cpu},
   {"swap", .server = parse_swap},
 };
 
@@ -464,6 +490,13 @@ device_complete (struct device_config *c)
   if (c->params.level < range.min || c->params.level > range.max) {
     nbdkit_error ("algorithm_params: level=%d: %s takes %d to %d",
                   c->params.level, codec_name (c->codec), range.min, range.max);
+    return -1;
+  }
+  if (c->params.dict && c->codec != CODEC_ZSTD && !c->is_auto) {
+    nbdkit_error ("algorithm_params: dict=%.*s: %s takes no dictionary; "
+                  "zstd and auto do",
+                  (int) c->params.dict_len, c->params.dict,
+                  codec_name (c->codec));
     return -1;
   }
   return 0;

@@ -12,6 +12,7 @@
 #include <nbdkit-plugin.h>
 
 #include "device.h"
+#include "dictionary-file.h"
 #include "feeder.h"
 
 /* Single pages kept, in each device, for when the kernel refuses memory. */
@@ -24,7 +25,7 @@ static _Atomic size_t nr_devices;
 
 /* Guards making a device, and the codecs. */
 static pthread_mutex_t make_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct codec_pool *codecs[MAX_DEVICES];
+static struct codec_pool *codecs[MAX_DEVICES], *dense, *strong;
 static size_t nr_codecs;
 
 static struct zs_budget budget;
@@ -81,6 +82,12 @@ device_make (const struct device_config *config)
                     &counts_codec);
   if (r == 0) {
     snprintf (name, sizeof name, "zspage:%s", config->name);
+    if (config->is_auto && dense == NULL)
+      r = codec_pool_create (CODEC_ZSTD, AUTO_LEVEL_DENSE, 0, &dense);
+    if (r == 0 && config->is_auto && strong == NULL)
+      r = codec_pool_create (CODEC_ZSTD, AUTO_LEVEL_STRONG, 1, &strong);
+  }
+  if (r == 0) {
     sc = (struct store_config){
       .name = name,
       .disksize = config->disksize,
@@ -91,12 +98,22 @@ device_make (const struct device_config *config)
       .ahead_pages = config->ahead / ZSPAGE_PAGE_SIZE,
       .hungry = feeder_wake,
       .codec = d->codec,
+      .dense = config->is_auto ? dense : NULL,
+      .strong = config->is_auto ? strong : NULL,
       .counts_codec = counts_codec,
       .budget = &budget,
       .headroom = headroom,
       .room_elsewhere = room_elsewhere,
     };
     r = store_create (&sc, &d->store);
+  }
+  if (r == 0 && config->params.dict) {
+    r = dictionary_file_load (&config->params, config->name, d->store);
+    if (r < 0) {
+      store_destroy (d->store);
+      free (d);
+      return -EINVAL;
+    }
   }
   if (r < 0) {
     free (d);
@@ -150,6 +167,9 @@ devices_destroy (void)
   for (i = 0; i < nr_codecs; ++i)
     codec_pool_destroy (codecs[i]);
   nr_codecs = 0;
+  codec_pool_destroy (dense);
+  codec_pool_destroy (strong);
+  dense = strong = NULL;
   headroom_destroy (headroom);
   headroom = NULL;
 }
@@ -253,7 +273,8 @@ device_stats (const struct device *device)
   return (struct stats_device){
     .name = device->config.name,
     .store = device->store,
-    .comp_algorithm = codec_name (device->config.codec),
+    .comp_algorithm =
+      device->config.is_auto ? "auto" : codec_name (device->config.codec),
     .level = device->config.params.level,
     .nr_clients =
       atomic_load_explicit (&device->nr_clients, memory_order_relaxed),

@@ -25,6 +25,7 @@ struct device_config {
   uint64_t disksize; /* 0: not given */
   uint64_t mem_limit;
   enum codec_id codec;
+  bool is_auto; /* dictionaries are trained, and pages recompressed */
   struct algorithm_params params;
   unsigned chain_size;
   bool has_ahead;
@@ -44,11 +45,16 @@ struct device_config {
 #define AHEAD_SWAP_DFLT   (UINT64_C (4) << 20) /* with swap=true; else 0 */
 #define AHEAD_MAX         (UINT64_C (1) << 30)
 #define COMPACT_MS_DFLT   5000u
-#define STATS_MODE_DFLT   0600u
+/* Levels of zstd with auto: when memory becomes short, and of recompression. */
+#define AUTO_LEVEL_DENSE    1
+#define AUTO_LEVEL_STRONG   6
+#define RECOMPRESS_CPU_DFLT 10u /* percent of a processor */
+#define STATS_MODE_DFLT     0600u
 
 struct server_config {
   unsigned compact_interval_ms; /* 0: never */
   uint64_t total_mem_limit;     /* bytes; 0: none */
+  unsigned recompress_cpu;      /* percent of a processor a device; 0: none */
   enum swap_mode swap;
   bool on_demand;
   unsigned max_devices; /* there may be with on_demand; 0: not given */

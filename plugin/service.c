@@ -44,6 +44,26 @@ device_store (void *opaque, size_t i)
   return devices_get (i)->store;
 }
 
+static bool
+device_has_dictionaries (void *opaque, size_t i)
+{
+  (void) opaque;
+  return devices_get (i)->config.is_auto;
+}
+
+static void
+say_trained (void *opaque, size_t i, unsigned generation, uint64_t bytes_before,
+             uint64_t bytes_after)
+{
+  (void) opaque;
+  nbdkit_debug (
+    "device %s: dictionary trained: a sample of %llu bytes takes "
+    "%llu; %s%u",
+    devices_get (i)->config.name, (unsigned long long) bytes_before,
+    (unsigned long long) bytes_after,
+    generation ? "it is generation " : "it is not used: ", generation);
+}
+
 static struct stats_device
 device_stats_at (void *opaque, size_t i)
 {
@@ -151,7 +171,10 @@ service_start (const struct server_config *config)
   const struct housekeeper_devices for_housekeeper = {
     .nr = all_devices_nr,
     .store = device_store,
+    .has_dictionaries = device_has_dictionaries,
     .budget = devices_budget (),
+    .recompress_cpu = config->recompress_cpu,
+    .trained = say_trained,
     .warn = warn_near_limit,
     .warn_all = warn_near_total_limit,
   };

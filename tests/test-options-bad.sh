@@ -40,7 +40,7 @@ done
 bad "ahead=2G:" "at most 1073741824 bytes (1G), or 0" 1G ahead=2G
 
 for algorithm in '' gzip LZ4 lz4hc lz4,zstd 'lz4 '; do
-    bad "comp_algorithm=$algorithm:" "allowed: lz4, zstd" \
+    bad "comp_algorithm=$algorithm:" "allowed: lz4, zstd, auto" \
         1G "comp_algorithm=$algorithm"
 done
 
@@ -56,6 +56,39 @@ for params in foo level Level=1 level:1 =; do
     bad "'$params'" "allowed: level=NUMBER" 1G "algorithm_params=$params"
 done
 bad "'x'" "allowed: level=NUMBER" 1G "algorithm_params=level=1 x"
+bad "'dict='" "allowed: level=NUMBER, dict=FILE" 1G "algorithm_params=dict="
+
+# Dictionaries that are none.
+head -c 300000 /dev/zero >"$tmp/huge"
+head -c 4096 /dev/urandom >"$tmp/foreign"
+head -c 100 /dev/urandom >"$tmp/short"
+{
+    # The magic and an ID, and then nonsense.
+    printf '\067\244\060\354\001\000\000\000'
+    head -c 4000 /dev/urandom
+} >"$tmp/damaged"
+: >"$tmp/empty"
+mkfifo "$tmp/fifo"
+mkdir "$tmp/folder"
+files=("huge:262144 are allowed" "foreign:not a dictionary of zstd"
+    "short:100 bytes are too short" "empty:0 bytes are too short"
+    "damaged:damaged")
+# As above.
+test "$sanitizer" != no || files+=("fifo:cannot be read"
+    "missing:No such file" "folder:cannot be read")
+for algorithm in zstd auto; do
+    for how in "${files[@]}"; do
+        bad "/${how%%:*}" "${how#*:}" 1G "comp_algorithm=$algorithm" \
+            "algorithm_params=dict=$tmp/${how%%:*}"
+    done
+done
+bad "lz4 takes no dictionary" "zstd and auto do" \
+    1G "algorithm_params=dict=$tmp/foreign"
+for n in 101 -1 x ''; do
+    bad "recompress_cpu" "" 1G "recompress_cpu=$n"
+done
+bad "whole server" "before the first device" 1G device=a recompress_cpu=5
+
 for n in '' x 1x 1.5 0x10 99999999999999999999 4294967297; do
     bad "level=$n:" "whole number" 1G "algorithm_params=level=$n"
 done

@@ -21,6 +21,8 @@ good ()
 good 16777216 16M
 good 16777216 disksize=16M mem_limit=16M comp_algorithm=lz4
 good 65536 64K comp_algorithm=zstd
+good 65536 64K comp_algorithm=auto recompress_cpu=0
+good 65536 64K recompress_cpu=100 algorithm_params=level=2 comp_algorithm=auto
 good 4096 1
 good 8192 4097
 good 1048576 1M mem_limit=0

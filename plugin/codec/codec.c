@@ -197,6 +197,12 @@ codec_get (struct codec_pool *pool)
   return &pool->ctx[first];
 }
 
+enum codec_id
+codec_ctx_id (const struct codec_ctx *ctx)
+{
+  return ctx->pool->id;
+}
+
 void
 codec_put (struct codec_ctx *ctx)
 {

@@ -64,6 +64,9 @@ void codec_put (struct codec_ctx *ctx);
 /* Wait until every thread that has a context now has given it back. */
 void codec_quiesce (struct codec_pool *pool);
 
+/* That of its pool. */
+enum codec_id codec_ctx_id (const struct codec_ctx *ctx);
+
 /* Compress a page with the pool's codec.  dictionary: NULL, or one that is
  * digested for the pool's level, if the codec is zstd.  Returns the length and
  * sets *out to the data, which belong to ctx until its next use; or 0 if they

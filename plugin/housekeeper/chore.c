@@ -2,23 +2,42 @@
 /* What a device needs done, in slices; see chore.h. */
 #include <config.h>
 
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "chore.h"
 #include "zspage-page.h"
 
+/* Pages in a slice: of a sample, which takes about 10 us each; and of
+ * recompression, which takes about 50.
+ */
+#define SAMPLE_STEP     16u
+#define RECOMPRESS_STEP 4u
+/* What is large. */
+#define LARGE_BYTES (ZSPAGE_PAGE_SIZE / 2)
+
 void
-chore_init (struct chore *chore, struct store *store, struct zs_budget *budget)
+chore_init (struct chore *chore, struct store *store, bool has_dictionaries,
+            const struct chore_config *config)
 {
   memset (chore, 0, sizeof *chore);
   chore->store = store;
-  chore->budget = budget;
+  chore->has_dictionaries = has_dictionaries;
+  chore->config = *config;
+}
+
+void
+chore_fini (struct chore *chore)
+{
+  free (chore->sample);
+  chore->sample = NULL;
 }
 
 static void
 figures_get (const struct chore *chore, struct policy_figures *f)
 {
-  const struct zs_budget *all = chore->budget;
+  const struct zs_budget *all = chore->config.budget;
   struct store_stats s;
 
   f->all_used = all ? atomic_load (&all->used) : 0;
@@ -29,6 +48,11 @@ figures_get (const struct chore *chore, struct policy_figures *f)
   f->pages_limit = s.mem_limit / ZSPAGE_PAGE_SIZE;
   f->pages_freeable = s.freeable / ZSPAGE_PAGE_SIZE;
   f->pages_stock = s.excess_stock / ZSPAGE_PAGE_SIZE;
+  f->pages_coded = s.lz4_pages + s.zstd_pages;
+  f->pages_open = f->pages_coded + s.huge_pages;
+  f->pages_open -=
+    s.settled_pages < f->pages_open ? s.settled_pages : f->pages_open;
+  f->elapsed_ms = chore->config.interval_ms;
 }
 
 /* What freeing the freeable zspages of a class takes: they are the emptiest,
@@ -70,6 +94,123 @@ compaction_start (struct chore *chore, uint64_t stored, bool forced)
   chore->compacting = chore->nr_order > 0;
 }
 
+static void
+sample_start (struct chore *chore)
+{
+  chore->sample = malloc ((size_t) TRAINER_PAGES * ZSPAGE_PAGE_SIZE);
+  chore->nr_sample = chore->nr_probed = 0;
+  chore->sample_is_ready = false;
+  if (chore->sample == NULL)
+    policy_trained (&chore->policy, false);
+}
+
+static void
+pass_end (struct chore *chore)
+{
+  chore->recompressing = false;
+  store_recompress_end (chore->store);
+}
+
+static void
+pass_start (struct chore *chore, uint64_t stored)
+{
+  chore->recompressing = store_recompress_begin (chore->store) == 0;
+  chore->small_too = false;
+  chore->recompress_at = 0;
+  chore->stored_at_pass = stored;
+}
+
+static void
+dictionary_tick (struct chore *chore, const struct policy_decision *d,
+                 uint64_t stored)
+{
+  int64_t credit =
+    INT64_C (10000) * chore->config.interval_ms * chore->config.recompress_cpu;
+
+  store_dictionaries_reap (chore->store);
+  store_set_dense (chore->store, d->dense);
+  if (d->train && chore->sample == NULL)
+    sample_start (chore);
+  /* What was overdrawn is paid back first; nothing is saved up. */
+  chore->credit_ns = chore->credit_ns < 0 ? chore->credit_ns + credit : credit;
+  if (d->recompress && !chore->recompressing && chore->sample == NULL &&
+      credit > 0)
+    pass_start (chore, stored);
+}
+
+void
+chore_trained (struct chore *chore, struct dictionary *dictionary)
+{
+  free (chore->sample);
+  chore->sample = NULL;
+  policy_trained (&chore->policy, dictionary != NULL);
+  if (dictionary == NULL)
+    return;
+  if (chore->recompressing)
+    pass_end (chore);
+  if (store_dictionary_add (chore->store, dictionary) < 0)
+    dictionary_destroy (dictionary);
+}
+
+/* The pages wanted are spread over the device by a sequence that repeats none
+ * of its 2^64 numbers, and is even.
+ */
+static void
+sample_slice (struct chore *chore)
+{
+  unsigned i;
+
+  for (i = 0; i < SAMPLE_STEP && chore->nr_sample < TRAINER_PAGES; ++i) {
+    uint8_t *page = chore->sample + chore->nr_sample * ZSPAGE_PAGE_SIZE;
+
+    chore->probe += UINT64_C (0x9e3779b97f4a7c15);
+    chore->nr_probed++;
+    if (store_sample (chore->store, chore->probe >> 16, page))
+      chore->nr_sample++;
+  }
+  chore->sample_is_ready =
+    chore->nr_sample == TRAINER_PAGES || chore->nr_probed >= 2 * TRAINER_PAGES;
+}
+
+static int64_t
+thread_ns (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * INT64_C (1000000000) + now.tv_nsec;
+}
+
+/* A pass is in two halves: large objects first, as they gain most, and then all
+ * of them.
+ */
+static void
+recompress_slice (struct chore *chore)
+{
+  struct store_recompress how = {.which = STORE_RECOMPRESS_OLD,
+                                 .threshold = LARGE_BYTES};
+  int64_t began = thread_ns ();
+  struct policy_figures f;
+  unsigned n = RECOMPRESS_STEP;
+
+  figures_get (chore, &f);
+  if (!policy_go_on_recompressing (&f, chore->stored_at_pass)) {
+    pass_end (chore);
+    return;
+  }
+  if (chore->small_too) {
+    how.which |= STORE_RECOMPRESS_AGES;
+    how.threshold = 0;
+  }
+  if (!store_recompress_slice (chore->store, &how, &chore->recompress_at, &n)) {
+    if (chore->small_too)
+      pass_end (chore);
+    chore->small_too = true;
+    chore->recompress_at = 0;
+  }
+  chore->credit_ns -= thread_ns () - began;
+}
+
 unsigned
 chore_tick (struct chore *chore)
 {
@@ -82,6 +223,8 @@ chore_tick (struct chore *chore)
     chore->trimming = true;
   if (d.compact && !chore->compacting)
     compaction_start (chore, f.pages_stored, false);
+  if (chore->has_dictionaries)
+    dictionary_tick (chore, &d, f.pages_stored);
   return d.warning;
 }
 
@@ -130,4 +273,8 @@ chore_slice (struct chore *chore)
     compact_slice (chore);
   else if (chore->trimming)
     chore->trimming = store_trim_stock_slice (chore->store);
+  else if (chore->sample && !chore->sample_is_ready)
+    sample_slice (chore);
+  else if (chore->recompressing && chore->credit_ns > 0)
+    recompress_slice (chore);
 }

@@ -13,6 +13,7 @@
 #include "policy.h"
 #include "size-class.h"
 #include "store.h"
+#include "trainer.h"
 
 /* What somebody may ask for, and wait for the end of. */
 enum chore_job {
@@ -22,9 +23,16 @@ enum chore_job {
   NR_JOBS,
 };
 
+/* What is the same for all devices. */
+struct chore_config {
+  struct zs_budget *budget; /* of all devices together; NULL = none */
+  unsigned interval_ms;
+  unsigned recompress_cpu; /* percent of a processor, of a device; 0 = none */
+};
+
 struct chore {
   struct store *store;
-  struct zs_budget *budget;
+  struct chore_config config;
   struct policy_state policy;
 
   /* JOB_IDLE and JOB_RESET: whether they are going on, and where they are. */
@@ -37,11 +45,33 @@ struct chore {
   uint64_t stored_at_start;
   struct policy_class order[ZS_NR_SIZES]; /* classes yet to compact */
   size_t nr_order, next_order;
+
+  /* The device's dictionary: a sample is taken, and waits for being trained on
+   * until chore_trained.
+   */
+  bool has_dictionaries;
+  uint8_t *sample; /* [nr_sample] of TRAINER_PAGES; NULL: none is wanted */
+  size_t nr_sample;
+  unsigned nr_probed;
+  uint64_t probe;
+  bool sample_is_ready;
+
+  bool recompressing;
+  uint64_t stored_at_pass;
+  bool small_too; /* the second half of a pass */
+  uint64_t recompress_at;
+  int64_t credit_ns; /* of processor time */
 };
 
-/* budget: of all devices together; NULL = none. */
+/* has_dictionaries: the store has a strong codec, and is to have dictionaries
+ * trained.
+ */
 void chore_init (struct chore *chore, struct store *store,
-                 struct zs_budget *budget);
+                 bool has_dictionaries, const struct chore_config *config);
+void chore_fini (struct chore *chore);
+
+/* The training on the chore's sample has ended, with a dictionary or NULL. */
+void chore_trained (struct chore *chore, struct dictionary *dictionary);
 
 /* An interval has passed: decide what to do.  Returns the percentage of the
  * limit to warn about, or 0.
@@ -61,7 +91,9 @@ static inline bool
 chore_is_due (const struct chore *chore)
 {
   return chore->trimming || chore->compacting || chore->walking[JOB_IDLE] ||
-         chore->walking[JOB_RESET];
+         chore->walking[JOB_RESET] ||
+         (chore->sample && !chore->sample_is_ready) ||
+         (chore->recompressing && chore->credit_ns > 0);
 }
 
 /* Do one slice. */

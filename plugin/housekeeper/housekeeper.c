@@ -26,6 +26,9 @@
  */
 #define SLICE_NS 100000000u
 
+/* Of the thread that trains dictionaries: it gets what is left. */
+#define TRAINER_NICE 19
+
 /* The first version of what sched_setattr(2) takes.  Headers of Linux and of
  * older C libraries do not go together here.
  */
@@ -63,24 +66,24 @@ struct housekeeper {
 
   pthread_t thread;
   bool is_running;
+
+  /* One training at a time, in a thread of its own. */
+  uv_async_t trained_async;
+  pthread_t trainer;
+  bool is_training;
+  size_t trained_device;
+  struct training training;
 };
-
-static void
-on_stop (uv_async_t *handle)
-{
-  struct housekeeper *hk = handle->data;
-
-  if (hk->on_stop)
-    hk->on_stop (hk->on_stop_opaque);
-  uv_close ((uv_handle_t *) &hk->stop_async, NULL);
-  uv_close ((uv_handle_t *) &hk->timer, NULL);
-  uv_close ((uv_handle_t *) &hk->idle, NULL);
-}
 
 /* Have a chore for each device that there is now. */
 static void
 chores_update (struct housekeeper *hk)
 {
+  const struct chore_config config = {
+    .budget = hk->devices.budget,
+    .interval_ms = hk->interval_ms,
+    .recompress_cpu = hk->devices.recompress_cpu,
+  };
   size_t nr = hk->devices.nr (hk->devices.opaque);
   struct chore **chores;
 
@@ -95,8 +98,11 @@ chores_update (struct housekeeper *hk)
 
     if (chore == NULL)
       return;
-    chore_init (chore, hk->devices.store (hk->devices.opaque, hk->nr_chores),
-                hk->devices.budget);
+    chore_init (
+      chore, hk->devices.store (hk->devices.opaque, hk->nr_chores),
+      hk->devices.has_dictionaries &&
+        hk->devices.has_dictionaries (hk->devices.opaque, hk->nr_chores),
+      &config);
     chores[hk->nr_chores++] = chore;
   }
 }
@@ -121,6 +127,86 @@ requests_answer (struct housekeeper *hk)
   }
 }
 
+static void *
+trainer_main (void *arg)
+{
+  struct housekeeper *hk = arg;
+
+  setpriority (PRIO_PROCESS, gettid (), TRAINER_NICE);
+  trainer_run (&hk->training);
+  uv_async_send (&hk->trained_async);
+  return NULL;
+}
+
+/* Train on the sample of a device whose is ready, if there is one. */
+static void
+training_start (struct housekeeper *hk)
+{
+  uint64_t pages;
+  size_t i;
+
+  for (i = 0; i < hk->nr_chores && !hk->is_training; ++i) {
+    struct chore *chore = hk->chores[i];
+
+    if (!chore->sample || !chore->sample_is_ready)
+      continue;
+    hk->training = (struct training){
+      .store = chore->store,
+      .level = store_dictionary_level (chore->store),
+      .pages = chore->sample,
+      .nr_pages = chore->nr_sample,
+      .now = store_dictionary (chore->store, store_generation (chore->store),
+                               &pages),
+    };
+    hk->trained_device = i;
+    if (pthread_create (&hk->trainer, NULL, trainer_main, hk) == 0)
+      hk->is_training = true;
+    else
+      chore_trained (chore, NULL);
+  }
+}
+
+/* Wait for its end; it takes some 0.2 s. */
+static void
+training_end (struct housekeeper *hk)
+{
+  struct training *t = &hk->training;
+  struct chore *chore = hk->chores[hk->trained_device];
+
+  pthread_join (hk->trainer, NULL);
+  hk->is_training = false;
+  chore_trained (chore, t->dictionary);
+  if (hk->devices.trained)
+    hk->devices.trained (hk->devices.opaque, hk->trained_device,
+                         t->dictionary ? store_generation (chore->store) : 0,
+                         t->bytes_before, t->bytes_after);
+}
+
+static void
+on_stop (uv_async_t *handle)
+{
+  struct housekeeper *hk = handle->data;
+
+  if (hk->is_training)
+    training_end (hk);
+  if (hk->on_stop)
+    hk->on_stop (hk->on_stop_opaque);
+  uv_close ((uv_handle_t *) &hk->stop_async, NULL);
+  uv_close ((uv_handle_t *) &hk->trained_async, NULL);
+  uv_close ((uv_handle_t *) &hk->timer, NULL);
+  uv_close ((uv_handle_t *) &hk->idle, NULL);
+}
+
+static void
+on_trained (uv_async_t *handle)
+{
+  struct housekeeper *hk = handle->data;
+
+  if (hk->is_training)
+    training_end (hk);
+  training_start (hk);
+}
+
 static void
 on_idle (uv_idle_t *handle)
 {
@@ -132,6 +218,7 @@ on_idle (uv_idle_t *handle)
 
     if (chore_is_due (chore)) {
       chore_slice (chore);
+      training_start (hk);
       requests_answer (hk);
       return;
     }
@@ -189,9 +276,18 @@ housekeeper_create (unsigned interval_ms,
     free (hk);
     return r;
   }
+  r = uv_async_init (&hk->loop, &hk->trained_async, on_trained);
+  if (r < 0) {
+    uv_close ((uv_handle_t *) &hk->stop_async, NULL);
+    uv_run (&hk->loop, UV_RUN_DEFAULT);
+    uv_loop_close (&hk->loop);
+    free (hk);
+    return r;
+  }
   uv_timer_init (&hk->loop, &hk->timer);
   uv_idle_init (&hk->loop, &hk->idle);
-  hk->stop_async.data = hk->timer.data = hk->idle.data = hk;
+  hk->stop_async.data = hk->trained_async.data = hk->timer.data =
+    hk->idle.data = hk;
   *out = hk;
   return 0;
 }
@@ -208,8 +304,10 @@ housekeeper_destroy (struct housekeeper *hk)
     uv_run (&hk->loop, UV_RUN_DEFAULT);
   }
   uv_loop_close (&hk->loop);
-  for (i = 0; i < hk->nr_chores; ++i)
+  for (i = 0; i < hk->nr_chores; ++i) {
+    chore_fini (hk->chores[i]);
     free (hk->chores[i]);
+  }
   free (hk->chores);
   while (hk->requests) {
     struct request *r = hk->requests;

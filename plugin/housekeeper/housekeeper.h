@@ -28,7 +28,15 @@ struct housekeeper_devices {
   void *opaque;
   size_t (*nr) (void *opaque);
   struct store *(*store) (void *opaque, size_t i);
+  /* Whether device i is to have dictionaries; may be NULL. */
+  bool (*has_dictionaries) (void *opaque, size_t i);
   struct zs_budget *budget; /* of all together; NULL = none */
+  unsigned recompress_cpu;  /* percent of a processor a device; 0 = none */
+  /* A dictionary was trained for device i, as generation; 0: in vain.  Bytes that
+   * a sample takes, before and after.
+   */
+  void (*trained) (void *opaque, size_t i, unsigned generation,
+                   uint64_t bytes_before, uint64_t bytes_after);
   /* Device i uses percent of its limit: to be said, once. */
   void (*warn) (void *opaque, size_t i, unsigned percent);
   /* All together use percent of the budget. */

@@ -33,6 +33,15 @@ is_near (const struct policy_figures *f)
          percent_of (f->all_used, f->all_limit) >= POLICY_NEAR_LIMIT;
 }
 
+static bool
+is_short (const struct policy_figures *f, bool was_short)
+{
+  unsigned percent = was_short ? POLICY_DENSE_UNTIL : POLICY_DENSE_FROM;
+
+  return percent_of (f->pages_used, f->pages_limit) >= percent ||
+         percent_of (f->all_used, f->all_limit) >= percent;
+}
+
 unsigned
 policy_warning (unsigned *warned, uint64_t used, uint64_t limit)
 {
@@ -55,6 +64,44 @@ is_burst (const struct policy_figures *f, uint64_t stored_before)
   return f->pages_stored >= stored_before + BURST_PAGES;
 }
 
+/* The first time even during a burst, as what comes then is stored for less. */
+static bool
+is_time_to_train (struct policy_state *s, const struct policy_figures *f)
+{
+  bool grown = s->trained_pages &&
+               f->pages_coded >= POLICY_TRAIN_GROWTH * s->trained_pages;
+
+  if (f->pages_coded < POLICY_TRAIN_PAGES ||
+      (s->now_ms < s->train_at_ms && !grown))
+    return false;
+  s->trained_pages = f->pages_coded;
+  s->train_at_ms = s->now_ms + POLICY_TRAIN_LONGEST_MS; /* until it ended */
+  return true;
+}
+
+void
+policy_trained (struct policy_state *s, bool won)
+{
+  if (won)
+    s->train_wait_ms = POLICY_TRAIN_AGAIN_MS;
+  else if (s->train_wait_ms == 0)
+    s->train_wait_ms = POLICY_TRAIN_VAIN_MS;
+  else if (s->train_wait_ms < POLICY_TRAIN_LONGEST_MS)
+    s->train_wait_ms *= 2;
+  s->train_at_ms = s->now_ms + s->train_wait_ms;
+}
+
+/* Not before it is known whether there is a dictionary to do it with. */
+static bool
+is_time_for_a_pass (struct policy_state *s, const struct policy_figures *f)
+{
+  if (s->train_wait_ms == 0 || f->pages_open == 0 ||
+      (s->pass_at_ms && s->now_ms < s->pass_at_ms + POLICY_PASS_MS))
+    return false;
+  s->pass_at_ms = s->now_ms;
+  return true;
+}
+
 struct policy_decision
 policy_tick (struct policy_state *state, const struct policy_figures *f)
 {
@@ -62,6 +109,10 @@ policy_tick (struct policy_state *state, const struct policy_figures *f)
   bool burst = !state->has_last || is_burst (f, state->last_stored);
 
   state->has_last = true;
+  state->now_ms += f->elapsed_ms;
+  d.dense = state->dense = is_short (f, state->dense);
+  d.train = is_time_to_train (state, f);
+  d.recompress = !burst && is_time_for_a_pass (state, f);
   state->last_stored = f->pages_stored;
   d.warning = policy_warning (&state->warned, f->pages_used, f->pages_limit);
   d.trim_stock = !burst && f->pages_stock > 0;
@@ -87,6 +138,13 @@ policy_go_on (const struct policy_figures *f, uint64_t stored_at_start)
   if (f->pages_freeable == 0)
     return false;
   return is_near (f) || !is_burst (f, stored_at_start);
+}
+
+bool
+policy_go_on_recompressing (const struct policy_figures *f,
+                            uint64_t stored_at_start)
+{
+  return f->pages_open > 0 && !is_burst (f, stored_at_start);
 }
 
 static int

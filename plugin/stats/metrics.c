@@ -46,7 +46,7 @@ const struct metric metrics[] = {
   {"disksize", "disksize_bytes", GROUP_MEMORY, UNIT_BYTES, 0, AT (disksize),
    "size of the device", 0},
   {"mem_meta", "mem_meta_bytes", GROUP_MEMORY, UNIT_BYTES, 0, AT (mem_meta),
-   "slot table, zspage descriptors and codec contexts", 0},
+   "slot table, zspage descriptors, codec contexts and dictionaries", 0},
   {"mem_reserve", "mem_reserve_bytes", GROUP_MEMORY, UNIT_BYTES, 0,
    AT (mem_reserve), "memory kept ready for writes: stock and reserve", 0},
   {"mem_resident", "mem_resident_bytes", GROUP_MEMORY, UNIT_BYTES, 0,
@@ -65,6 +65,32 @@ const struct metric metrics[] = {
   {"total_mem_limit", "total_mem_limit_bytes", GROUP_MEMORY, UNIT_BYTES, 0,
    AT (total_mem_limit), "the most that this may be; 0 is no limit", 1},
 
+  {"lz4_pages", "lz4_pages", GROUP_COMPRESSION, UNIT_PAGES, 0, AT (lz4_pages),
+   "pages compressed by lz4", 0},
+  {"zstd_pages", "zstd_pages", GROUP_COMPRESSION, UNIT_PAGES, 0,
+   AT (zstd_pages), "pages compressed by zstd, with a dictionary or without",
+   0},
+  {"dictionary_pages", "dictionary_pages", GROUP_COMPRESSION, UNIT_PAGES, 0,
+   AT (dictionary_pages), "pages that need a dictionary", 0},
+  {"dictionary_mem", "dictionary_mem_bytes", GROUP_COMPRESSION, UNIT_BYTES, 0,
+   AT (dictionary_bytes),
+   "memory of the dictionaries, which mem_meta counts too", 0},
+  {"generation", "dictionary_generation", GROUP_COMPRESSION, UNIT_COUNT, 0,
+   AT (generation),
+   "the dictionary that pages are compressed with now, 1 to 15; 0 is none", 0},
+  {"settled_pages", "settled_pages", GROUP_COMPRESSION, UNIT_PAGES, 0,
+   AT (settled_pages),
+   "pages that were recompressed, or would gain nothing by it", 0},
+  {"recompress_tried", "recompress_tried_pages", GROUP_COMPRESSION, UNIT_PAGES,
+   1, AT (recompress_tried), "pages that recompression has tried", 0},
+  {"recompress_won", "recompress_won_pages", GROUP_COMPRESSION, UNIT_PAGES, 1,
+   AT (recompress_won),
+   "pages that it has made smaller by a size class or more", 0},
+  {"recompress_saved", "recompress_saved_bytes", GROUP_COMPRESSION, UNIT_BYTES,
+   1, AT (recompress_saved), "what these no longer take", 0},
+  {"recompress_seconds", "recompress_cpu_seconds", GROUP_COMPRESSION,
+   UNIT_SECONDS, 1, AT (recompress_seconds), "processor time that it took", 0},
+
   {.name = NULL},
 };
 
@@ -75,6 +101,7 @@ metric_group_name (enum metric_group group)
     [GROUP_MM_STAT] = "mm_stat",
     [GROUP_IO_STAT] = "io_stat",
     [GROUP_MEMORY] = "memory",
+    [GROUP_COMPRESSION] = "compression",
   };
 
   return names[group];

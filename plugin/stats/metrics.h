@@ -19,9 +19,10 @@ enum metric_unit {
 };
 
 enum metric_group {
-  GROUP_MM_STAT, /* in the order of zram's mm_stat */
-  GROUP_IO_STAT, /* in the order of zram's io_stat */
-  GROUP_MEMORY,  /* what zram leaves out */
+  GROUP_MM_STAT,     /* in the order of zram's mm_stat */
+  GROUP_IO_STAT,     /* in the order of zram's io_stat */
+  GROUP_MEMORY,      /* what zram leaves out */
+  GROUP_COMPRESSION, /* by what pages are compressed, and again */
   GROUP_COUNT,
 };
 

@@ -65,7 +65,8 @@ comp_algorithm_read (const struct stats_device *device)
 
     fprintf (fp, is_it ? "%s[%s]" : "%s%s", i ? " " : "", name);
   }
-  fputc ('\n', fp);
+  fputs (strcmp ("auto", device->comp_algorithm) == 0 ? " [auto]\n" : " auto\n",
+         fp);
   if (fclose (fp) != 0) {
     free (text);
     return NULL;

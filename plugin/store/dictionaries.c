@@ -94,6 +94,8 @@ store_dictionaries_reap (struct store *store)
       continue;
     if (!quiet) {
       codec_quiesce (store->codec);
+      if (store->dense)
+        codec_quiesce (store->dense);
       if (atomic_load (&store->pins) > 0)
         return;
       quiet = true;

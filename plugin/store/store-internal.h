@@ -58,8 +58,9 @@ struct stripe {
 struct store {
   struct arena arena;
   struct zs_pool *pool;
-  struct codec_pool *codec, *strong;
-  bool counts_codec; /* in mem_meta */
+  struct codec_pool *codec, *dense, *strong;
+  _Atomic (struct codec_pool *) writes_with; /* codec or dense */
+  bool counts_codec;                         /* in mem_meta */
   struct zs_budget *budget;
   uint64_t nr_pages;
   struct zspage_header header; /* what the arena's header says */

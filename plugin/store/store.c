@@ -195,13 +195,16 @@ store_create (const struct store_config *config, struct store **out)
   if (r < 0)
     goto err_free;
   store->codec = config->codec;
+  store->dense = config->dense;
   store->strong = config->strong;
+  atomic_store (&store->writes_with, store->codec);
   store->counts_codec = config->counts_codec;
   store->budget = config->budget;
   store->room_elsewhere = config->room_elsewhere;
   store->room_opaque = config->room_opaque;
   store->reads_need_ctx =
-    codec_decompress_needs_ctx (codec_pool_id (config->codec));
+    codec_decompress_needs_ctx (codec_pool_id (config->codec)) ||
+    config->strong;
   store->nr_pages = config->disksize / ZSPAGE_PAGE_SIZE;
   store->nr_table_pages =
     (store->nr_pages + SLOTS_PER_TABLE_PAGE - 1) / SLOTS_PER_TABLE_PAGE;
@@ -313,6 +316,25 @@ uint64_t
 store_disksize (const struct store *store)
 {
   return store->header.disksize;
+}
+
+int
+store_dictionary_level (const struct store *store)
+{
+  return codec_pool_level (store->dense ? store->dense : store->codec);
+}
+
+void
+store_set_dense (struct store *store, bool dense)
+{
+  atomic_store (&store->writes_with,
+                dense && store->dense ? store->dense : store->codec);
+}
+
+bool
+store_is_dense (const struct store *store)
+{
+  return atomic_load (&store->writes_with) != store->codec;
 }
 
 size_t
@@ -444,6 +466,7 @@ store_stats (struct store *store, struct store_stats *s)
   s->recompress_won = atomic_load (&store->recompressed.won);
   s->recompress_saved = atomic_load (&store->recompressed.saved);
   s->recompress_ns = atomic_load (&store->recompressed.ns);
+  s->recompress_seconds = s->recompress_ns / 1000000000;
   s->notify_free =
     atomic_load_explicit (&store->notify_free, memory_order_relaxed);
 
@@ -457,6 +480,7 @@ store_stats (struct store *store, struct store_stats *s)
   s->mem_meta += s->dictionary_bytes;
   if (store->counts_codec)
     s->mem_meta += codec_pool_bytes (store->codec) +
+                   (store->dense ? codec_pool_bytes (store->dense) : 0) +
                    (store->strong ? codec_pool_bytes (store->strong) : 0);
   s->mem_reserve =
     (uint64_t) (zs.stock_pages + zs.reserve_pages) * ZSPAGE_PAGE_SIZE;

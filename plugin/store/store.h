@@ -31,10 +31,12 @@ struct store_config {
   /* It is time for store_feed.  Any thread, with any locks; must not block. */
   void (*hungry) (void *opaque);
   void *hungry_opaque;
-  struct codec_pool *codec; /* borrowed; may be shared by several stores */
-  /* Of zstd, for recompressing; borrowed.  NULL: nothing is recompressed. */
-  struct codec_pool *strong;
-  bool counts_codec;        /* both, in mem_meta; one of those that share it */
+  /* Borrowed, and may be shared by several stores: what pages are compressed
+   * with when they are written; what to use instead after store_set_dense; and
+   * for recompressing.  The latter are of zstd, or NULL: there is none.
+   */
+  struct codec_pool *codec, *dense, *strong;
+  bool counts_codec;        /* all, in mem_meta; one of those that share them */
   struct zs_budget *budget; /* of several stores together; NULL = none */
   /* The budget is used up, or the kernel refuses memory, and this store has
    * nothing to give: make room in others.  Called without locks.  Returns
@@ -53,6 +55,13 @@ int store_create (const struct store_config *config, struct store **store);
 void store_destroy (struct store *store);
 
 uint64_t store_disksize (const struct store *store);
+
+/* The level of zstd for which a dictionary must be digested. */
+int store_dictionary_level (const struct store *store);
+
+/* Compress what is written densely from now on, or fast again. */
+void store_set_dense (struct store *store, bool dense);
+bool store_is_dense (const struct store *store);
 
 /* Populate a little of what ahead_pages asks for, as far as it is not there:
  * pages of each chain length, and the reserve; *more: come again.  (The slot
@@ -135,7 +144,7 @@ bool store_reset_slice (struct store *store, uint64_t *at);
  */
 
 /* Compress with it from now on, as the next generation; it must be digested for
- * the level of the store's codec.  It is the store's then.  -EBUSY: there are
+ * store_dictionary_level.  It is the store's then.  -EBUSY: there are
  * 15, and pages need them all.
  */
 int store_dictionary_add (struct store *store, struct dictionary *dictionary);
@@ -221,6 +230,7 @@ struct store_stats {
   uint64_t settled_pages; /* recompressed, or found incompressible */
   /* Pages tried, pages that won, bytes of classes saved, ns of CPU. */
   uint64_t recompress_tried, recompress_won, recompress_saved, recompress_ns;
+  uint64_t recompress_seconds;              /* the same, whole ones */
   uint64_t total_mem_used, total_mem_limit; /* of the budget; limit 0 = none */
 };
 /* Constant time but for the sum over a few hundred stripes.  Figures may be

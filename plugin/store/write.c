@@ -20,8 +20,10 @@ static void
 page_encode (struct store *store, struct codec_ctx *ctx, const void *page,
              struct image *image)
 {
+  bool is_zstd = codec_ctx_id (ctx) == CODEC_ZSTD;
   unsigned generation =
-    atomic_load_explicit (&store->generation, memory_order_acquire);
+    is_zstd ? atomic_load_explicit (&store->generation, memory_order_acquire)
+            : 0;
 
   image->word = 0;
   image->generation = 0;
@@ -34,8 +36,7 @@ page_encode (struct store *store, struct codec_ctx *ctx, const void *page,
   }
   image->len = codec_compress (ctx, dictionary_of (store, generation), page,
                                zs_max_payload (store->pool), &image->data);
-  image->kind =
-    codec_pool_id (store->codec) == CODEC_ZSTD ? SLOT_ZSTD : SLOT_LZ4;
+  image->kind = is_zstd ? SLOT_ZSTD : SLOT_LZ4;
   image->generation = generation;
   if (image->len == 0) {
     image->kind = SLOT_RAW;
@@ -112,7 +113,8 @@ image_commit_locked (struct store *store, struct stripe *stripe, uint64_t idx,
 static int
 page_write (struct store *store, uint64_t idx, const void *page)
 {
-  struct codec_ctx *ctx = codec_get (store->codec);
+  struct codec_ctx *ctx = codec_get (
+    atomic_load_explicit (&store->writes_with, memory_order_acquire));
   uint8_t kept[ZSPAGE_PAGE_SIZE];
   struct stripe *stripe;
   struct room room = {0};
@@ -192,7 +194,8 @@ static int
 part_try (struct store *store, const struct part *part, bool is_last,
           int *no_room)
 {
-  struct codec_ctx *ctx = codec_get (store->codec);
+  struct codec_ctx *ctx = codec_get (
+    atomic_load_explicit (&store->writes_with, memory_order_acquire));
   struct stripe *stripe;
   uint64_t old = 0;
   int r = slot_lock_for_write (store, part->idx, &stripe);

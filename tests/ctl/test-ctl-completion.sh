@@ -55,7 +55,7 @@ expect_only "mem_limit mem_used_max" set one m
 expect_only "" set one mem_limit ''
 expect_only "" get one mm_stat ''
 expect_only "show set" help s
-expect_only "MEM-LIMIT MEM-META MEM-USED MEM-RESERVE MEM-RESIDENT
+expect_only "MEM-LIMIT MEM-META MEM-DICT MEM-USED MEM-RESERVE MEM-RESIDENT
     MEM-FREEABLE" --output MEM-
 expect_only "NAME,DATA,COMPR" --output = NAME,DATA,CO
 export ZSPAGE_STATS=/nonexistent

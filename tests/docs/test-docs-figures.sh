@@ -33,7 +33,7 @@ paste -d ' ' "$tmp/names" "$tmp/meanings" >"$tmp/server"
 tagged "$stats_page" FIGURES |
     awk -F '\t' '{
         sub (/\.$/, "", $3)
-        lower = $2 ~ /^[a-z_]* \(/ ? tolower (substr ($3, 1, 1)) : ""
+        lower = $2 ~ /^[a-z0-9_]* \(/ ? tolower (substr ($3, 1, 1)) : ""
         print $1 " " $2 ": " lower substr ($3, 2)
     }' >"$tmp/manual"
 agree "figures" "$tmp/server" "$tmp/manual"

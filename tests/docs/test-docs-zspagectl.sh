@@ -20,9 +20,9 @@ tagged "$ctl_page" OPTIONS | cut -f 2 | grep -o -e '--[a-z-]*' \
     >"$tmp/options-manual"
 agree "options" "$tmp/options" "$tmp/options-manual"
 
-sed -n '/^Columns:/,/^$/s/^  \([A-Z-]\{1,\}\) .*/\1/p' "$tmp/all-help" \
+sed -n '/^Columns:/,/^$/s/^  \([A-Z0-9-]\{1,\}\) .*/\1/p' "$tmp/all-help" \
     >"$tmp/columns"
-tagged "$ctl_page" COLUMNS | cut -f 2 | sed 's/[^A-Z-].*//' \
+tagged "$ctl_page" COLUMNS | cut -f 2 | sed 's/[^A-Z0-9-].*//' \
     >"$tmp/columns-manual"
 agree "columns" "$tmp/columns" "$tmp/columns-manual"
 

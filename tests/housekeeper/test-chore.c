@@ -31,7 +31,8 @@ device_init (struct device *d, uint64_t limit_pages)
                                                    .limit_pages = limit_pages});
   d->store = d->f.store;
   d->rng = rng_make (1);
-  chore_init (&d->chore, d->store, NULL);
+  chore_init (&d->chore, d->store, false,
+              &(struct chore_config){.interval_ms = 5000});
 }
 
 /* Fill pages [0, n) and trim two of three of them, at random: much to free. */

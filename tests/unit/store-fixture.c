@@ -18,6 +18,7 @@ store_fixture_init (struct store_fixture *f, struct store_params params)
     .chain_size = params.chain_size ? params.chain_size : 8,
     .reserve_pages = params.reserve_pages,
     .ahead_pages = params.ahead_pages,
+    .dense = params.dense,
     .strong = params.strong,
     .budget = params.budget,
     .room_elsewhere = params.room_elsewhere,

@@ -23,7 +23,7 @@ struct store_params {
   unsigned chain_size;
   size_t reserve_pages, ahead_pages;
   enum codec_id codec;
-  struct codec_pool *strong;
+  struct codec_pool *dense, *strong;
   struct zs_budget *budget;
   bool (*room_elsewhere) (void *opaque, bool memory_is_refused);
   void *room_opaque;

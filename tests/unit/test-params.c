@@ -18,17 +18,21 @@ params_that_are_accepted (void **state)
     const char *text;
     bool has_level;
     int level;
+    const char *dict;
   } good[] = {
-    {"", false, 0},
-    {"   ", false, 0},
-    {"level=3", true, 3},
-    {"  level=-7  ", true, -7},
-    {"level=+3", true, 3},
-    {"level=0", true, 0},
-    {"level=007", true, 7},
-    {"level=1 level=2", true, 2},
-    {"level=2147483647", true, INT_MAX},
-    {"level=-2147483648", true, INT_MIN},
+    {"", false, 0, NULL},
+    {"   ", false, 0, NULL},
+    {"dict=/etc/a=b", false, 0, "/etc/a=b"},
+    {" level=3 dict=x  ", true, 3, "x"},
+    {"dict=x dict=/y level=-1", true, -1, "/y"},
+    {"level=3", true, 3, NULL},
+    {"  level=-7  ", true, -7, NULL},
+    {"level=+3", true, 3, NULL},
+    {"level=0", true, 0, NULL},
+    {"level=007", true, 7, NULL},
+    {"level=1 level=2", true, 2, NULL},
+    {"level=2147483647", true, INT_MAX, NULL},
+    {"level=-2147483648", true, INT_MIN, NULL},
   };
   char why[128];
   size_t i;
@@ -41,6 +45,12 @@ params_that_are_accepted (void **state)
       algorithm_params_parse (good[i].text, &params, why, sizeof why), 0);
     assert_int_equal (params.has_level, good[i].has_level);
     assert_int_equal (params.level, good[i].level);
+    if (good[i].dict) {
+      assert_int_equal (params.dict_len, strlen (good[i].dict));
+      assert_memory_equal (params.dict, good[i].dict, params.dict_len);
+    }
+    else
+      assert_null (params.dict);
   }
 }
 
@@ -60,7 +70,9 @@ params_that_are_refused_change_nothing_and_say_why (void **state)
     "level= 3",
     "levels=3",
     "LEVEL=3",
-    "dict=/tmp",
+    "dict=",
+    "dict",
+    "Dict=/tmp",
     "level=3,dict=x",
     "level=3 nope",
     "level=3\n",

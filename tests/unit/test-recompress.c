@@ -272,6 +272,47 @@ old_is_what_was_not_used_since_the_last_pass (void **state)
 }
 
 static void
+dense_is_zstd_from_then_on (void **state)
+{
+  struct codec_pool *dense;
+  struct fixture x;
+  struct store *s;
+  struct rng rng = rng_make (7), first = rng;
+  uint8_t part[100];
+
+  (void) state;
+  assert_int_equal (codec_pool_create (CODEC_ZSTD, 1, 2, &dense), 0);
+  fixture_init (&x, (struct store_params){.dense = dense});
+  s = x.f.store;
+  x.level = 1;
+  assert_int_equal (store_dictionary_level (s), 1);
+  assert_false (store_is_dense (s));
+  put_records (s, 0, 50, 0, &rng);
+  add (&x, 0);
+  put_records (s, 50, 50, 0, &rng);
+  assert_int_equal (store_stats_now (s).lz4_pages, 100);
+  store_set_dense (s, true);
+  assert_true (store_is_dense (s));
+  put_records (s, 100, 50, 0, &rng);
+  assert_int_equal (store_stats_now (s).lz4_pages, 100);
+  assert_int_equal (store_stats_now (s).dictionary_pages, 50);
+  /* Part of a page of either kind, with either. */
+  rng_bytes (&rng, part, sizeof part);
+  assert_int_equal (store_write (s, part, sizeof part, 10), 0);
+  store_set_dense (s, false);
+  assert_int_equal (store_write (s, part, sizeof part, 149 * PAGE + 10), 0);
+  assert_content (s, part, sizeof part, 10);
+  assert_content (s, part, sizeof part, 149 * PAGE + 10);
+  assert_int_equal (store_stats_now (s).dictionary_pages, 50);
+  rng = first;
+  put_records (s, 0, 1, 0, &rng);
+  trim_pages (s, 149, 1);
+  assert_records (s, 0, 149, 0, first);
+  fixture_fini (&x);
+  codec_pool_destroy (dense);
+}
+
+static void
 without_memory_it_is_tried_again_later (void **state)
 {
   struct fixture x = zstd_fixture ();
@@ -431,6 +472,7 @@ main (void)
     cmocka_unit_test (recompression_saves_and_tries_nothing_twice),
     cmocka_unit_test (only_what_is_asked_for),
     cmocka_unit_test (old_is_what_was_not_used_since_the_last_pass),
+    cmocka_unit_test (dense_is_zstd_from_then_on),
     cmocka_unit_test (without_memory_it_is_tried_again_later),
     cmocka_unit_test (all_at_once_loses_nothing),
   };
