@@ -17,7 +17,8 @@ usage: real-pages.sh [--kind KIND] OUTFILE NPAGES
 
 Write NPAGES 4096-byte pages of real processes to OUTFILE.
 
-  --kind KIND   perl, python, node, or mix: as many of these as there are [mix]
+  --kind KIND   perl, python, node; compiler: g++; database: SQLite in memory;
+                or mix: as many of the first three as there are [mix]
   --help
 
 The program zspage-pages is \$ZSPAGE_PAGES, or looked for in ../ctl beside
@@ -89,6 +90,8 @@ interpreter ()
         perl) perl -e 'print $^X' ;;
         python) python3 -c 'import sys; print(sys.executable)' ;;
         node) node -e 'console.log(process.execPath)' ;;
+        compiler) g++ -print-prog-name=cc1plus ;;
+        database) python3 -c 'import sqlite3, sys; print(sys.executable)' ;;
     esac 2>/dev/null
 }
 
@@ -106,7 +109,7 @@ list_text ()
                 while IFS= read -r dir; do
                     dirs+=("$dir")
                 done < <(perl -e 'print "$_\n" for @INC') ;;
-            python)
+            python | database)
                 dirs+=("$(python3 -c 'import sysconfig
 print(sysconfig.get_path ("stdlib"))')") ;;
         esac
@@ -127,6 +130,41 @@ print(sysconfig.get_path ("stdlib"))')") ;;
         lacking "only $nr_bytes bytes of text in: ${dirs[*]}"
 }
 
+# C++ that takes long to compile, and much memory.  Usage: write_source NR-CLASSES
+write_source ()
+{
+    awk -v n="$1" 'BEGIN {
+        split ("map string vector functional unordered_map set", headers)
+        for (i in headers)
+            print "#include <" headers[i] ">"
+        for (i = 0; i < n; i++) {
+            printf "struct S%d {\n", i
+            printf "  std::map<std::string, std::vector<int>> by_name;\n"
+            printf "  std::unordered_map<int, std::function<int (int)>> calls;\n"
+            printf "  std::set<std::pair<int, S%d *>> others;\n", i
+            printf "  int f%d (int x) {\n", i
+            printf "    calls[x] = [=] (int y) { return y * %d + x; };\n", i
+            printf "    by_name[\"key %d\"].push_back (x);\n", i
+            printf "    others.emplace (x, this);\n"
+            printf "    return calls[x] (x) + (int) by_name.size ();\n  }\n};\n"
+        }
+        print "int main () {\n  int r = 0;"
+        for (i = 0; i < n; i++)
+            printf "  r += S%d ().f%d (r);\n", i, i
+        print "  return r;\n}"
+    }'
+}
+
+# Whether the workload says so, or, if it cannot, is so big.
+is_ready ()
+{
+    case $1 in
+        compiler) awk -v want="$2" '/^RssAnon:/ { exit $2 / 4 < want }' \
+            "/proc/$workload_pid/status" ;;
+        *) grep -q ready "$tmp/ready" ;;
+    esac
+}
+
 # Start the workload of kind $1 and wait until it has $2 anonymous pages.
 start_workload ()
 {
@@ -135,16 +173,22 @@ start_workload ()
 
     program=$(interpreter "$kind") || die "$kind has gone"
     case $kind in
-        perl) command=("$program" "$srcdir/workloads/words.pl") ;;
-        python) command=("$program" "$srcdir/workloads/words.py") ;;
+        perl) command=("$program" "$srcdir/workloads/words.pl" "$tmp/list" "$pages") ;;
+        python) command=("$program" "$srcdir/workloads/words.py" "$tmp/list" "$pages") ;;
         node) command=("$program" "--max-old-space-size=$((pages / 100 + 512))"
-                       "$srcdir/workloads/words.js") ;;
+                       "$srcdir/workloads/words.js" "$tmp/list" "$pages") ;;
+        database) command=("$program" "$srcdir/workloads/database.py" "$tmp/list"
+                           "$pages") ;;
+        compiler)
+            write_source $((pages / 100 + 100)) >"$tmp/source.cc"
+            command=("$program" -quiet -O2 -imultiarch "$(g++ -print-multiarch)"
+                           "$tmp/source.cc" -o /dev/null) ;;
     esac
     : >"$tmp/ready"
-    (cd / && exec "${environment[@]}" "${command[@]}" "$tmp/list" "$pages") \
+    (cd / && exec "${environment[@]}" "${command[@]}") \
         </dev/null >"$tmp/ready" 2>"$tmp/errors" &
     workload_pid=$!
-    until grep -q ready "$tmp/ready"; do
+    until is_ready "$kind" "$pages"; do
         kill -0 "$workload_pid" 2>/dev/null ||
             die "the $kind workload ended: $(tail -n 1 "$tmp/errors")"
         test "$waited" -lt $((ready_timeout * 5)) ||
@@ -196,9 +240,9 @@ outfile=$1
 npages=$2
 [[ $npages =~ ^[1-9][0-9]{0,8}$ ]] || bad_usage "$npages: not a number of pages"
 case $kind in
-    perl | python | node) wanted=("$kind") ;;
+    perl | python | node | compiler | database) wanted=("$kind") ;;
     mix) wanted=(perl python node) ;;
-    *) bad_usage "--kind $kind: perl, python, node or mix is needed" ;;
+    *) bad_usage "--kind $kind: perl, python, node, compiler, database or mix is needed" ;;
 esac
 
 kinds=()
