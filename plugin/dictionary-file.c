@@ -80,8 +80,10 @@ dictionary_file_load (const struct algorithm_params *params, const char *device,
   else if (r < 0)
     nbdkit_error ("device %s: dictionary %s: %s; 'zstd --train' makes them",
                   device, path, why);
-  else
+  else {
     r = store_dictionary_add (store, dictionary);
+    store_dictionary_keep (store);
+  }
   free (bytes);
   free (path);
   return r < 0 ? -1 : 0;

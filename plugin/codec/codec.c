@@ -221,7 +221,7 @@ codec_quiesce (struct codec_pool *pool)
 }
 
 void
-codec_pool_warm (struct codec_pool *pool)
+codec_pool_warm (struct codec_pool *pool, bool any)
 {
   size_t stride = pool->map_bytes / pool->nr, used, offset;
   unsigned i;
@@ -231,6 +231,8 @@ codec_pool_warm (struct codec_pool *pool)
   if (codec_decompress_needs_ctx (pool->id))
     used = pool->ctx[0].decompressor[pool->id] +
            codecs[pool->id]->decompress_bytes () - pool->map;
+  if (any)
+    used = stride;
   for (i = 0; i < pool->nr; ++i) {
     ranked_lock (&pool->ctx[i].lock);
     for (offset = 0; offset < used; offset += ZSPAGE_PAGE_SIZE) {

@@ -52,8 +52,8 @@ int codec_pool_level (const struct codec_pool *pool);
 /* Memory of all the contexts, bytes; what was never used has no pages. */
 size_t codec_pool_bytes (const struct codec_pool *pool);
 
-/* Touch all memory of the contexts that the pool's own codec uses. */
-void codec_pool_warm (struct codec_pool *pool);
+/* Touch all memory of the contexts that the pool's own codec uses; or any. */
+void codec_pool_warm (struct codec_pool *pool, bool any);
 
 /* Borrow a context.  Waits for one if all are in use; lock rank RANK_CODEC, so
  * take it before a slot lock.  Give it back from the same thread, soon.

@@ -138,11 +138,32 @@ dictionary_tick (struct chore *chore, const struct policy_decision *d,
     pass_start (chore, stored);
 }
 
+/* The store was reset: what was learnt is of no use, and the store has forgotten
+ * its dictionaries.  But who trains may be looking at the sample.
+ */
+static void
+forget (struct chore *chore)
+{
+  if (chore->sample && chore->sample_is_ready)
+    return;
+  free (chore->sample);
+  chore->sample = NULL;
+  chore->resets = store_resets (chore->store);
+  if (chore->recompressing)
+    pass_end (chore);
+  policy_forget (&chore->policy);
+}
+
 void
 chore_trained (struct chore *chore, struct dictionary *dictionary)
 {
   free (chore->sample);
   chore->sample = NULL;
+  if (chore->resets != store_resets (chore->store)) {
+    dictionary_destroy (dictionary);
+    forget (chore);
+    return;
+  }
   policy_trained (&chore->policy, dictionary != NULL);
   if (dictionary == NULL)
     return;
@@ -217,6 +238,8 @@ chore_tick (struct chore *chore)
   struct policy_figures f;
   struct policy_decision d;
 
+  if (chore->has_dictionaries && chore->resets != store_resets (chore->store))
+    forget (chore);
   figures_get (chore, &f);
   d = policy_tick (&chore->policy, &f);
   if (d.trim_stock)

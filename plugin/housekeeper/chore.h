@@ -55,6 +55,7 @@ struct chore {
   unsigned nr_probed;
   uint64_t probe;
   bool sample_is_ready;
+  uint64_t resets; /* of the store, when the sample was begun */
 
   bool recompressing;
   uint64_t stored_at_pass;

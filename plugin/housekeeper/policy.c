@@ -91,6 +91,12 @@ policy_trained (struct policy_state *s, bool won)
   s->train_at_ms = s->now_ms + s->train_wait_ms;
 }
 
+void
+policy_forget (struct policy_state *s)
+{
+  s->train_at_ms = s->train_wait_ms = s->trained_pages = s->pass_at_ms = 0;
+}
+
 /* Not before it is known whether there is a dictionary to do it with. */
 static bool
 is_time_for_a_pass (struct policy_state *s, const struct policy_figures *f)

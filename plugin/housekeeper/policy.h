@@ -84,6 +84,9 @@ struct policy_decision policy_tick (struct policy_state *state,
  */
 void policy_trained (struct policy_state *state, bool won);
 
+/* The device begins anew: nothing has been learnt. */
+void policy_forget (struct policy_state *state);
+
 /* Whether to go on recompressing, as policy_go_on. */
 bool policy_go_on_recompressing (const struct policy_figures *figures,
                                  uint64_t stored_at_start);

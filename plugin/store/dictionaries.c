@@ -44,10 +44,11 @@ count_bytes (struct store *store)
 int
 store_recompress_begin (struct store *store)
 {
-  struct dictionary *d =
-    atomic_load (&store->dictionaries[store_generation (store)]);
+  unsigned g = store_generation (store);
+  struct dictionary *d = atomic_load (&store->dictionaries[g]);
   int r = d ? dictionary_add_level (d, codec_pool_level (store->strong)) : 0;
 
+  store->pass_generation = g;
   count_bytes (store);
   return r;
 }
@@ -56,7 +57,7 @@ void
 store_recompress_end (struct store *store)
 {
   struct dictionary *d =
-    atomic_load (&store->dictionaries[store_generation (store)]);
+    atomic_load (&store->dictionaries[store->pass_generation]);
 
   if (d)
     dictionary_drop_level (d);
@@ -89,8 +90,8 @@ store_dictionaries_reap (struct store *store)
   bool quiet = false;
 
   for (g = 1; g <= SLOT_GEN_MAX; ++g) {
-    if (g == now || dictionary_of (store, g) == NULL ||
-        dictionary_pages (store, g) > 0)
+    if (g == now || g == atomic_load (&store->kept_generation) ||
+        dictionary_of (store, g) == NULL || dictionary_pages (store, g) > 0)
       continue;
     if (!quiet) {
       codec_quiesce (store->codec);
@@ -105,6 +106,18 @@ store_dictionaries_reap (struct store *store)
       dictionary_destroy (atomic_exchange (&store->dictionaries[g], NULL));
   }
   count_bytes (store);
+}
+
+void
+store_dictionary_keep (struct store *store)
+{
+  atomic_store (&store->kept_generation, store_generation (store));
+}
+
+uint64_t
+store_resets (const struct store *store)
+{
+  return atomic_load (&store->resets);
 }
 
 unsigned

@@ -105,6 +105,12 @@ counts_reset (struct store *store)
     ranked_unlock (&s->lock);
   }
   atomic_store (&store->notify_free, 0);
+  atomic_store (&store->generation, atomic_load (&store->kept_generation));
+  atomic_fetch_add (&store->resets, 1);
+  atomic_store (&store->recompressed.tried, 0);
+  atomic_store (&store->recompressed.won, 0);
+  atomic_store (&store->recompressed.saved, 0);
+  atomic_store (&store->recompressed.ns, 0);
   atomic_store (&store->marked_at, 0);
   zs_reset_counts (store->pool);
 }

@@ -68,11 +68,15 @@ work_do (struct store *store, struct codec_ctx *ctx, const struct work *work,
   unsigned generation =
     atomic_load_explicit (&store->generation, memory_order_acquire);
   const void *data;
-  size_t len = codec_compress (ctx, dictionary_of (store, generation),
-                               work->page, zs_max_payload (store->pool), &data);
+  size_t len;
   zs_ref ref;
 
-  *tried = true;
+  /* A reset came in between: what is current now is not digested for this. */
+  *tried = generation == store->pass_generation;
+  if (!*tried)
+    return false;
+  len = codec_compress (ctx, dictionary_of (store, generation), work->page,
+                        zs_max_payload (store->pool), &data);
   if (len == 0 || zs_class_bytes (store->pool, len) >=
                     zs_class_bytes (store->pool, slot_len (work->word)))
     return false;

@@ -97,10 +97,14 @@ struct store {
   void *room_opaque;
 
   /* dictionaries.c.  A generation is set while no slot has it, and freed when
-   * none has it any more; only one thread does either.
+   * none has it any more; only one thread does either.  Any may choose which is
+   * current.
    */
   _Atomic (struct dictionary *) dictionaries[SLOT_GEN_MAX + 1];
-  _Atomic unsigned generation;       /* of what is compressed now; 0 = none */
+  _Atomic unsigned generation;      /* of what is compressed now; 0 = none */
+  _Atomic unsigned kept_generation; /* is never freed; 0 = none */
+  unsigned pass_generation;         /* digested for recompressing */
+  _Atomic uint64_t resets;
   _Atomic uint64_t dictionary_bytes; /* of memory */
   /* Writers who may publish an old generation, yet have no codec context. */
   _Atomic unsigned pins;

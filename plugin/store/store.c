@@ -284,6 +284,19 @@ store_feed (struct store *store, bool *more)
   return zs_feed (store->pool, more);
 }
 
+/* A page is decompressed with its slot locked, which others wait for while the
+ * kernel finds memory.
+ */
+static void
+codecs_warm (struct store *store)
+{
+  codec_pool_warm (store->codec, store->strong != NULL);
+  if (store->dense)
+    codec_pool_warm (store->dense, true);
+  if (store->strong)
+    codec_pool_warm (store->strong, true);
+}
+
 int
 store_start (struct store *store)
 {
@@ -292,7 +305,7 @@ store_start (struct store *store)
   if (atomic_load_explicit (&store->started, memory_order_acquire))
     return 0;
   if (store->ahead_pages)
-    codec_pool_warm (store->codec);
+    codecs_warm (store);
   ranked_lock (&store->table_lock);
   r = 0;
   if (!atomic_load_explicit (&store->started, memory_order_relaxed)) {

@@ -149,6 +149,15 @@ bool store_reset_slice (struct store *store, uint64_t *at);
  */
 int store_dictionary_add (struct store *store, struct dictionary *dictionary);
 
+/* The newest is not forgotten, and is the newest again after a reset; else a
+ * reset leaves none: what was learnt from one client's pages is not for the next
+ * one's, whose figures would tell of it.
+ */
+void store_dictionary_keep (struct store *store);
+
+/* How often the store was reset. */
+uint64_t store_resets (const struct store *store);
+
 /* Have the newest, if there is one, digested for recompressing too; and no
  * longer, which saves the memory.  -ENOMEM.
  */

@@ -246,6 +246,46 @@ none_of_the_processor_is_none (void **state)
   device_fini (&d);
 }
 
+static void
+a_reset_forgets_what_was_learnt (void **state)
+{
+  struct device d;
+  unsigned i;
+
+  (void) state;
+  /* With a dictionary; and while one is trained. */
+  for (i = 0; i < 2; ++i) {
+    device_init (&d, 100);
+    put_records (&d, 3000);
+    if (i == 0) {
+      ticks (&d, 3 * PASS_TICKS);
+      assert_int_equal (store_stats_now (d.store).generation, 1);
+    }
+    else {
+      chore_tick (&d.chore);
+      while (!d.chore.sample_is_ready)
+        chore_slice (&d.chore);
+    }
+    chore_begin (&d.chore, JOB_RESET);
+    while (chore_is_due (&d.chore))
+      chore_slice (&d.chore);
+    if (i == 1)
+      chore_trained (&d.chore, dictionary_of_records (0, 3));
+    chore_tick (&d.chore);
+    assert_null (d.chore.sample);
+    assert_int_equal (store_stats_now (d.store).generation, 0);
+    assert_int_equal (store_stats_now (d.store).dictionary_bytes, 0);
+    assert_int_equal (store_stats_now (d.store).recompress_tried, 0);
+    /* And it learns again. */
+    d.rng = rng_make (1);
+    put_records (&d, 3000);
+    tick (&d);
+    assert_int_equal (store_stats_now (d.store).generation, 1);
+    assert_records (&d, 3000);
+    device_fini (&d);
+  }
+}
+
 /* The policy alone. */
 
 static struct policy_decision
@@ -322,6 +362,7 @@ main (void)
     cmocka_unit_test (not_during_a_burst),
     cmocka_unit_test (it_takes_no_more_than_its_share),
     cmocka_unit_test (none_of_the_processor_is_none),
+    cmocka_unit_test (a_reset_forgets_what_was_learnt),
     cmocka_unit_test (memory_is_short_from_half_of_a_limit_on),
     cmocka_unit_test (training_in_vain_becomes_rare),
   };

@@ -272,6 +272,46 @@ old_is_what_was_not_used_since_the_last_pass (void **state)
 }
 
 static void
+a_reset_keeps_only_what_was_given (void **state)
+{
+  struct fixture x = zstd_fixture ();
+  struct store *s = x.f.store;
+  struct rng rng = rng_make (8), first;
+  uint64_t pages;
+
+  (void) state;
+  add (&x, 0);
+  store_dictionary_keep (s);
+  put_records (s, 0, 50, 0, &rng);
+  add (&x, 1);
+  put_records (s, 50, 50, 1, &rng);
+  assert_int_equal (store_generation (s), 2);
+  assert_int_equal (store_recompress_begin (s), 0);
+  assert_int_equal (store_resets (s), 0);
+  store_reset (s);
+  assert_int_equal (store_resets (s), 1);
+  assert_int_equal (store_generation (s), 1);
+  first = rng;
+  put_records (s, 0, 50, 0, &rng);
+  /* A pass that had begun does nothing, and marks nothing. */
+  {
+    uint64_t at = 0;
+    unsigned n = 50;
+
+    store_recompress_slice (s, &x.how, &at, &n);
+    assert_int_equal (store_stats_now (s).settled_pages, 0);
+    store_recompress_end (s);
+  }
+  store_dictionaries_reap (s);
+  assert_null (store_dictionary (s, 2, &pages));
+  assert_non_null (store_dictionary (s, 1, &pages));
+  assert_int_equal (pages, 50);
+  assert_int_equal (recompress (&x), 50);
+  assert_records (s, 0, 50, 0, first);
+  fixture_fini (&x);
+}
+
+static void
 dense_is_zstd_from_then_on (void **state)
 {
   struct codec_pool *dense;
@@ -472,6 +512,7 @@ main (void)
     cmocka_unit_test (recompression_saves_and_tries_nothing_twice),
     cmocka_unit_test (only_what_is_asked_for),
     cmocka_unit_test (old_is_what_was_not_used_since_the_last_pass),
+    cmocka_unit_test (a_reset_keeps_only_what_was_given),
     cmocka_unit_test (dense_is_zstd_from_then_on),
     cmocka_unit_test (without_memory_it_is_tried_again_later),
     cmocka_unit_test (all_at_once_loses_nothing),
