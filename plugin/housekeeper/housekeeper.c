@@ -40,6 +40,22 @@ struct scheduling {
   uint64_t runtime, deadline, period;
 };
 
+/* Whoever waits for a page goes first.  All of this is of the calling thread only;
+ * where the slice is not known, the rest holds.  The long one is for work that
+ * nobody waits for: with it the thread comes late itself, as HTTP must not.
+ */
+static void
+give_way (bool long_slice)
+{
+  const struct scheduling s = {.size = sizeof s,
+                               .policy = SCHED_OTHER,
+                               .nice = NICE,
+                               .runtime = long_slice ? SLICE_NS : 0};
+
+  setpriority (PRIO_PROCESS, gettid (), NICE);
+  syscall (SYS_sched_setattr, 0, &s, 0);
+}
+
 struct request {
   size_t device;
   enum chore_job job;
@@ -225,6 +241,16 @@ on_idle (uv_idle_t *handle)
   }
   requests_answer (hk);
   uv_idle_stop (&hk->idle);
+  give_way (false);
+}
+
+static void
+chores_start (struct housekeeper *hk)
+{
+  if (uv_is_active ((uv_handle_t *) &hk->idle))
+    return;
+  give_way (true);
+  uv_idle_start (&hk->idle, on_idle);
 }
 
 static void
@@ -250,7 +276,7 @@ on_timer (uv_timer_t *handle)
       hk->devices.warn_all (hk->devices.opaque, warning);
   }
   if (due)
-    uv_idle_start (&hk->idle, on_idle);
+    chores_start (hk);
 }
 
 int
@@ -332,25 +358,12 @@ housekeeper_on_stop (struct housekeeper *hk, void (*fn) (void *opaque),
   hk->on_stop_opaque = opaque;
 }
 
-/* Whoever waits for a page goes first.  Both are of this thread only; where the
- * second is not known, the first holds.
- */
-static void
-give_way (void)
-{
-  const struct scheduling s = {
-    .size = sizeof s, .policy = SCHED_OTHER, .nice = NICE, .runtime = SLICE_NS};
-
-  setpriority (PRIO_PROCESS, gettid (), NICE);
-  syscall (SYS_sched_setattr, 0, &s, 0);
-}
-
 static void *
 thread_main (void *arg)
 {
   struct housekeeper *hk = arg;
 
-  give_way ();
+  give_way (false);
   uv_run (&hk->loop, UV_RUN_DEFAULT);
   return NULL;
 }
@@ -399,6 +412,6 @@ housekeeper_do (struct housekeeper *hk, size_t i, enum chore_job job,
                         .opaque = opaque,
                         .next = hk->requests};
   hk->requests = r;
-  uv_idle_start (&hk->idle, on_idle);
+  chores_start (hk);
   return 0;
 }
