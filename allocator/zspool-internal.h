@@ -145,8 +145,8 @@ struct zs_pool {
   _Atomic bool reserve_was_used; /* since it was first filled */
 
   /* Written by whoever changes the figure, read without locks. */
-  _Atomic size_t pages_limit;
-  _Atomic size_t pages_used; /* charge and uncharge in zspool.c */
+  _Atomic size_t pages_limit, pages_kept; /* kept: at most */
+  _Atomic size_t pages_used;              /* charge and uncharge in zspool.c */
   _Atomic size_t pages_used_max;
   _Atomic size_t pages_compacted;
   _Atomic size_t objects_moved;
@@ -290,10 +290,10 @@ void supply_put (struct zs_pool *pool, struct zspage *z);
 
 /* zspool.c */
 
-/* Count pages as used, unless that would pass the pool's limit: -ENOSPC, or the
- * budget's: -EDQUOT.
+/* Count pages as used, unless that would leave less than kept pages, or a 16th,
+ * of the pool's limit: -ENOSPC, or of the budget's: -EDQUOT.
  */
-int zs_charge (struct zs_pool *pool, size_t pages);
+int zs_charge (struct zs_pool *pool, size_t pages, size_t kept);
 /* Before freeable_pages falls for the same zspage, so that whoever sees nothing
  * freeable, and tries again, sees what compaction freed.
  */

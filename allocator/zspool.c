@@ -154,11 +154,23 @@ zs_set_limit (struct zs_pool *pool, size_t pages)
   atomic_store_explicit (&pool->pages_limit, pages, memory_order_relaxed);
 }
 
-/* Add pages to *used unless that passes the limit (0 = none). */
-static bool
-add_within (_Atomic size_t *used, size_t pages, size_t limit, size_t *now)
+void
+zs_set_kept (struct zs_pool *pool, size_t pages)
 {
+  atomic_store_explicit (&pool->pages_kept, pages, memory_order_relaxed);
+}
+
+/* Add pages to *used unless that leaves less than kept pages, or a 16th, of the
+ * limit (0 = none).
+ */
+static bool
+add_within (_Atomic size_t *used, size_t pages, const _Atomic size_t *limit_at,
+            size_t kept, size_t *now)
+{
+  size_t limit = atomic_load_explicit (limit_at, memory_order_relaxed);
   size_t was = atomic_load_explicit (used, memory_order_relaxed);
+
+  limit -= kept < limit / 16 ? kept : limit / 16;
 
   do {
     if (limit != 0 && (was > limit || pages > limit - was))
@@ -170,22 +182,17 @@ add_within (_Atomic size_t *used, size_t pages, size_t limit, size_t *now)
 }
 
 int
-zs_charge (struct zs_pool *pool, size_t pages)
+zs_charge (struct zs_pool *pool, size_t pages, size_t kept)
 {
   struct zs_budget *budget = pool->config.budget;
   size_t now, max;
 
-  if (!add_within (
-        &pool->pages_used, pages,
-        atomic_load_explicit (&pool->pages_limit, memory_order_relaxed), &now))
+  if (!add_within (&pool->pages_used, pages, &pool->pages_limit, kept, &now))
     return -ENOSPC;
   if (budget) {
     size_t total;
 
-    if (!add_within (
-          &budget->used, pages,
-          atomic_load_explicit (&budget->limit, memory_order_relaxed),
-          &total)) {
+    if (!add_within (&budget->used, pages, &budget->limit, kept, &total)) {
       atomic_fetch_sub_explicit (&pool->pages_used, pages,
                                  memory_order_relaxed);
       return -EDQUOT;
@@ -248,11 +255,18 @@ object_take_locked (struct zs_pool *pool, struct zs_class *class,
   return ref;
 }
 
+static size_t
+pages_kept (const struct zs_pool *pool)
+{
+  return atomic_load_explicit (&pool->pages_kept, memory_order_relaxed);
+}
+
 /* A zspage for the class, charged and owned by this thread. */
 static int
-class_grow (struct zs_pool *pool, struct zs_class *class, struct zspage **z)
+class_grow (struct zs_pool *pool, struct zs_class *class, size_t kept,
+            struct zspage **z)
 {
-  int r = zs_charge (pool, class->pages);
+  int r = zs_charge (pool, class->pages, kept);
 
   if (r < 0)
     return r;
@@ -271,14 +285,14 @@ class_grow (struct zs_pool *pool, struct zs_class *class, struct zspage **z)
 
 /* The same of what has memory already; else -EAGAIN. */
 static int
-class_grow_ready (struct zs_pool *pool, struct zs_class *class,
+class_grow_ready (struct zs_pool *pool, struct zs_class *class, size_t kept,
                   struct zspage **z)
 {
   int r = supply_get (pool, class->kind, false, z);
 
   if (r < 0)
     return r;
-  r = zs_charge (pool, class->pages);
+  r = zs_charge (pool, class->pages, kept);
   if (r < 0)
     supply_put (pool, *z);
   return r;
@@ -344,7 +358,7 @@ malloc_elsewhere (struct zs_pool *pool, struct zs_class *class, size_t len,
       return true;
     if (without >> larger->kind & 1)
       continue;
-    if (class_grow_ready (pool, larger, &fresh) == 0) {
+    if (class_grow_ready (pool, larger, pages_kept (pool), &fresh) == 0) {
       malloc_in_fresh (pool, larger, fresh, owner, ref);
       return true;
     }
@@ -353,25 +367,29 @@ malloc_elsewhere (struct zs_pool *pool, struct zs_class *class, size_t len,
   return zs_malloc_reserve (pool, len, owner, ref) == 0;
 }
 
-/* A zspage for the class where memory is populated ahead; or, in *elsewhere,
- * that the object is placed already.
+/* A zspage for the class where memory is populated ahead; or, if that may be, in
+ * *elsewhere that the object is placed already.
  */
 static int
 class_grow_ahead (struct zs_pool *pool, struct zs_class *class, size_t len,
-                  uint32_t owner, zs_ref *ref, struct zspage **z,
-                  bool *elsewhere)
+                  size_t kept, bool may_be_elsewhere, uint32_t owner,
+                  zs_ref *ref, struct zspage **z, bool *elsewhere)
 {
-  int r = class_grow_ready (pool, class, z);
+  int r = class_grow_ready (pool, class, kept, z);
 
   if (r != -EAGAIN)
     return r;
-  *elsewhere =
-    supply_is_stuck (pool) && malloc_elsewhere (pool, class, len, owner, ref);
-  return *elsewhere ? 0 : class_grow (pool, class, z);
+  if (supply_is_stuck (pool)) {
+    if (!may_be_elsewhere)
+      return -ENOMEM;
+    *elsewhere = malloc_elsewhere (pool, class, len, owner, ref);
+  }
+  return *elsewhere ? 0 : class_grow (pool, class, kept, z);
 }
 
-int
-zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref)
+static int
+malloc_keeping (struct zs_pool *pool, size_t len, size_t kept,
+                bool may_be_elsewhere, uint32_t owner, zs_ref *ref)
 {
   struct zs_class *class;
   struct zspage *fresh;
@@ -384,14 +402,43 @@ zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref)
   if (malloc_in_class (pool, class, owner, ref))
     return 0;
   r = pool->config.ahead_pages
-        ? class_grow_ahead (pool, class, len, owner, ref, &fresh, &elsewhere)
-        : class_grow (pool, class, &fresh);
+        ? class_grow_ahead (pool, class, len, kept, may_be_elsewhere, owner,
+                            ref, &fresh, &elsewhere)
+        : class_grow (pool, class, kept, &fresh);
   if (r < 0)
     /* Somebody else may have got the last zspage, for this class. */
     return malloc_in_class (pool, class, owner, ref) ? 0 : r;
   if (!elsewhere)
     malloc_in_fresh (pool, class, fresh, owner, ref);
   return 0;
+}
+
+int
+zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref)
+{
+  return malloc_keeping (pool, len, pages_kept (pool), true, owner, ref);
+}
+
+int
+zs_malloc_kept (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref)
+{
+  return malloc_keeping (pool, len, 0, false, owner, ref);
+}
+
+int
+zs_malloc_below (struct zs_pool *pool, size_t len, size_t below, uint32_t owner,
+                 zs_ref *ref)
+{
+  unsigned i;
+
+  if (len == 0 || len > ZSPAGE_PAGE_SIZE)
+    return -EINVAL;
+  for (i = class_for (pool, len)->index + 1;
+       i < ZS_NR_SIZES && ZS_MIN_SIZE + i * ZS_SIZE_DELTA < below; ++i)
+    if (pool->classes[i].size != 0 && pool->classes[i].size < below &&
+        malloc_in_class (pool, &pool->classes[i], owner, ref))
+      return 0;
+  return -ENOSPC;
 }
 
 int
@@ -403,7 +450,7 @@ zs_malloc_reserve (struct zs_pool *pool, size_t len, uint32_t owner,
 
   if (len == 0 || len > ZSPAGE_PAGE_SIZE)
     return -EINVAL;
-  r = zs_charge (pool, 1);
+  r = zs_charge (pool, 1, 0);
   if (r < 0)
     return r;
   z = supply_get_reserve (pool);

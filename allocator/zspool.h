@@ -116,6 +116,11 @@ size_t zs_class_bytes (const struct zs_pool *pool, size_t len);
  */
 void zs_set_limit (struct zs_pool *pool, size_t pages);
 
+/* Pages of the limit, and of the budget's, but at most a 16th of it, that only
+ * zs_malloc_kept may use.  0 at first.
+ */
+void zs_set_kept (struct zs_pool *pool, size_t pages);
+
 /* Allocate an object for len bytes of payload, 1..4096, for this owner.
  * -ENOSPC: the pool's limit is reached.  -EDQUOT: the budget's is.  -ENOMEM: the
  * kernel refused memory.  -ENOBUFS: the data is full.  -EINVAL: len.
@@ -125,7 +130,19 @@ void zs_set_limit (struct zs_pool *pool, size_t pages);
  */
 int zs_malloc (struct zs_pool *pool, size_t len, uint32_t owner, zs_ref *ref);
 
-/* The same from the reserve, a page of which holds any object; for when
+/* The same, also of what zs_set_kept has set aside; the object is never larger
+ * than len needs, nor of the reserve.
+ */
+int zs_malloc_kept (struct zs_pool *pool, size_t len, uint32_t owner,
+                    zs_ref *ref);
+
+/* An object that is free already, of a class that is larger than needed but has
+ * less than below bytes an object.  -ENOSPC: there is none.
+ */
+int zs_malloc_below (struct zs_pool *pool, size_t len, size_t below,
+                     uint32_t owner, zs_ref *ref);
+
+/* As zs_malloc, from the reserve, a page of which holds any object; for when
  * zs_malloc had -ENOMEM or -ENOBUFS and nothing else helped.  -ENOMEM: it is
  * used up.
  */
