@@ -4,6 +4,7 @@
 
 #include <config.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,5 +136,67 @@ ctl_compact (const struct ctl_invocation *inv)
       r = one;
   }
   json_decref (devices);
+  return r;
+}
+
+/* The parameters, with spaces between; the caller frees them.  NULL: no memory.
+ */
+static char *
+join (char *words[], int nr_words)
+{
+  char *text = NULL;
+  size_t len;
+  int i;
+  FILE *fp = open_memstream (&text, &len);
+
+  if (fp == NULL)
+    return NULL;
+  for (i = 0; i < nr_words; i++)
+    fprintf (fp, "%s%s", i > 0 ? " " : "", words[i]);
+  if (fclose (fp) == EOF) {
+    free (text);
+    return NULL;
+  }
+  return text;
+}
+
+/* How far a figure of compression has come since. */
+static uint64_t
+since (const json_t *after, const json_t *before, const char *figure)
+{
+  json_int_t n = ctl_device_count (after, "compression", figure) -
+                 ctl_device_count (before, "compression", figure);
+
+  return n > 0 ? (uint64_t) n : 0; /* the server was started anew meanwhile */
+}
+
+int
+ctl_recompress (const struct ctl_invocation *inv)
+{
+  char *params = join (inv->args + 1, inv->nr_args - 1);
+  json_t *before = NULL, *after = NULL;
+  const json_t *a, *b;
+  char saved[CTL_SIZE_LEN];
+  int r;
+
+  if (params == NULL)
+    return ctl_fail ("%s", strerror (ENOMEM));
+  r = ctl_devices_get_some (inv->client, inv->args, 1, &before);
+  if (r == 0)
+    r = ctl_attribute_set (inv->client, inv->args[0], "recompress", params);
+  if (r == 0)
+    r = ctl_devices_get_some (inv->client, inv->args, 1, &after);
+  if (r == 0) {
+    a = json_array_get (after, 0);
+    b = json_array_get (before, 0);
+    ctl_size_text (since (a, b, "recompress_saved"), saved);
+    printf ("%s: %" PRIu64 " pages tried, %" PRIu64
+            " of them smaller now, by %s\n",
+            inv->args[0], since (a, b, "recompress_tried"),
+            since (a, b, "recompress_won"), saved);
+  }
+  json_decref (before);
+  json_decref (after);
+  free (params);
   return r;
 }

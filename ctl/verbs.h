@@ -22,6 +22,8 @@ struct ctl_invocation {
   int pid;        /* 0: none */
   const char *file;
   uint64_t max_pages; /* 0: as many as is sensible */
+  const char *export; /* a file to write; NULL: none */
+  bool train;
   /* What is left of the command line, as many as the table of verbs says. */
   int nr_args;
   char **args;
@@ -31,6 +33,7 @@ struct ctl_invocation {
 typedef int ctl_verb_fn (const struct ctl_invocation *inv);
 
 extern ctl_verb_fn ctl_list, ctl_show, ctl_get, ctl_set, ctl_compact, ctl_idle,
-  ctl_reset, ctl_classes, ctl_watch, ctl_estimate;
+  ctl_reset, ctl_recompress, ctl_dictionary, ctl_classes, ctl_watch,
+  ctl_estimate;
 
 #endif /* CTL_VERBS_H */

@@ -39,6 +39,8 @@ enum option_id {
   OPT_PID,
   OPT_FILE,
   OPT_MAX_PAGES,
+  OPT_EXPORT,
+  OPT_TRAIN,
   OPT_HELP,
   OPT_VERSION,
   NR_OPTIONS
@@ -68,6 +70,8 @@ static const struct option_row {
   [OPT_FILE] = {"file", 0, "FILE", "take the pages of this file"},
   [OPT_MAX_PAGES] = {"max-pages", 0, "N",
                      "take at most N pages [65536, if memory allows]"},
+  [OPT_EXPORT] = {"export", 0, "FILE", "write the newest dictionary to FILE"},
+  [OPT_TRAIN] = {"train", 0, NULL, "look for a better dictionary now"},
   [OPT_HELP] = {"help", 'h', NULL, "print this"},
   [OPT_VERSION] = {"version", 'V', NULL, "print the version"},
 };
@@ -97,6 +101,13 @@ static const struct verb {
    "change an attribute"},
   {"compact", "[DEVICE...]", 0, INT_MAX, SERVER, ctl_compact,
    "give back memory that is lost in packing; wait for it"},
+  {"recompress",
+   "DEVICE [type=idle|huge|huge_idle] [threshold=N] "
+   "[max_pages=N]",
+   1, INT_MAX, SERVER, ctl_recompress,
+   "recompress such pages, or all, now; wait for it"},
+  {"dictionary", "DEVICE", 1, 1, SERVER | BIT (OPT_EXPORT) | BIT (OPT_TRAIN),
+   ctl_dictionary, "print the dictionaries of a device"},
   {"idle", "DEVICE", 1, 1, SERVER, ctl_idle,
    "mark each page idle, until it is used"},
   {"reset", "DEVICE", 1, 1, SERVER | BIT (OPT_YES), ctl_reset,
@@ -330,6 +341,12 @@ take_option (struct command_line *cl, enum option_id id)
     if (ctl_parse_decimal (optarg, UINT32_MAX, &inv->max_pages) < 0 ||
         inv->max_pages == 0)
       return bad_option (id, "a number from 1 to 4294967295");
+    break;
+  case OPT_EXPORT:
+    inv->export = optarg;
+    break;
+  case OPT_TRAIN:
+    inv->train = true;
     break;
   case OPT_HELP:
   case OPT_VERSION:

@@ -14,13 +14,14 @@
 #include <stdbool.h>
 
 enum lock_rank {
-  RANK_CODEC,    /* a codec context; codec.c */
-  RANK_TABLE,    /* growing the slot table; slot-table.c */
-  RANK_SLOT,     /* a stripe of slots; slot-table.c */
-  RANK_ROOM,     /* compacting a device; room.c, store.c */
-  RANK_CLASS,    /* a size class; zspool-internal.h */
-  RANK_CHUNK,    /* chunks, stock and reserve; zspool-internal.h */
-  RANK_HEADROOM, /* what a cgroup still allows; headroom.c */
+  RANK_RECOMPRESS, /* dictionaries, and recompressing; store-internal.h */
+  RANK_CODEC,      /* a codec context; codec.c */
+  RANK_TABLE,      /* growing the slot table; slot-table.c */
+  RANK_SLOT,       /* a stripe of slots; slot-table.c */
+  RANK_ROOM,       /* compacting a device; room.c, store.c */
+  RANK_CLASS,      /* a size class; zspool-internal.h */
+  RANK_CHUNK,      /* chunks, stock and reserve; zspool-internal.h */
+  RANK_HEADROOM,   /* what a cgroup still allows; headroom.c */
   RANK_COUNT,
 };
 

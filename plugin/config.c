@@ -473,6 +473,21 @@ zspage_config (const char *key, const char *value)
   return -1;
 }
 
+/* Devices on demand read it when nbdkit has changed its directory. */
+static int
+dict_make_absolute (struct algorithm_params *params)
+{
+  char *name = strndup (params->dict, params->dict_len);
+  char *path = name ? nbdkit_absolute_path (name) : NULL;
+
+  free (name);
+  if (path == NULL)
+    return -1; /* it said so */
+  params->dict = path;
+  params->dict_len = strlen (path);
+  return 0;
+}
+
 /* Check what depends on several keys, and fill in what does. */
 static int
 device_complete (struct device_config *c)
@@ -499,7 +514,7 @@ device_complete (struct device_config *c)
                   codec_name (c->codec));
     return -1;
   }
-  return 0;
+  return c->params.dict ? dict_make_absolute (&c->params) : 0;
 }
 
 int

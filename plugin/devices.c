@@ -74,7 +74,7 @@ device_make (const struct device_config *config)
   struct device *d = calloc (1, sizeof *d);
   size_t n = atomic_load_explicit (&nr_devices, memory_order_relaxed);
   char name[DEVICE_NAME_MAX + 8];
-  bool counts_codec = false;
+  bool counts_codec = false, counts_strong = config->is_auto && strong == NULL;
   int r = d ? 0 : -ENOMEM;
 
   if (r == 0)
@@ -101,6 +101,7 @@ device_make (const struct device_config *config)
       .dense = config->is_auto ? dense : NULL,
       .strong = config->is_auto ? strong : NULL,
       .counts_codec = counts_codec,
+      .counts_strong = counts_strong,
       .budget = &budget,
       .headroom = headroom,
       .room_elsewhere = room_elsewhere,
@@ -276,6 +277,7 @@ device_stats (const struct device *device)
     .comp_algorithm =
       device->config.is_auto ? "auto" : codec_name (device->config.codec),
     .level = device->config.params.level,
+    .recomp_level = device->config.is_auto ? AUTO_LEVEL_STRONG : 0,
     .nr_clients =
       atomic_load_explicit (&device->nr_clients, memory_order_relaxed),
     .reset_begin = device_reset_begin,

@@ -18,7 +18,7 @@ export_node (const char *name)
 {
   const struct stats_node *node = stats_node_by_name (name);
 
-  return node && node->read && !node->is_long ? node : NULL;
+  return node && node->read && node->special == STATS_USUAL ? node : NULL;
 }
 
 bool

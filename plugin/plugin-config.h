@@ -39,15 +39,12 @@ struct device_config {
   bool allow_is_inherited; /* what is said of it here replaces it */
 };
 
-#define MAX_DEVICES       1024u
-#define MAX_DEVICES_DFLT  64u
-#define MAX_STATS_SOCKETS 4u
-#define AHEAD_SWAP_DFLT   (UINT64_C (4) << 20) /* with swap=true; else 0 */
-#define AHEAD_MAX         (UINT64_C (1) << 30)
-#define COMPACT_MS_DFLT   5000u
-/* Levels of zstd with auto: when memory becomes short, and of recompression. */
-#define AUTO_LEVEL_DENSE    1
-#define AUTO_LEVEL_STRONG   6
+#define MAX_DEVICES         1024u
+#define MAX_DEVICES_DFLT    64u
+#define MAX_STATS_SOCKETS   4u
+#define AHEAD_SWAP_DFLT     (UINT64_C (4) << 20) /* with swap=true; else 0 */
+#define AHEAD_MAX           (UINT64_C (1) << 30)
+#define COMPACT_MS_DFLT     5000u
 #define RECOMPRESS_CPU_DFLT 10u /* percent of a processor */
 #define STATS_MODE_DFLT     0600u
 

@@ -19,6 +19,7 @@
 #include "http.h"
 #include "service.h"
 #include "stats-address.h"
+#include "swap.h"
 
 struct listener {
   struct stats_address address;
@@ -49,6 +50,13 @@ device_has_dictionaries (void *opaque, size_t i)
 {
   (void) opaque;
   return devices_get (i)->config.is_auto;
+}
+
+static void
+in_background (void *opaque)
+{
+  (void) opaque;
+  swap_may_reclaim (server_config.swap);
 }
 
 static void
@@ -174,6 +182,8 @@ service_start (const struct server_config *config)
     .has_dictionaries = device_has_dictionaries,
     .budget = devices_budget (),
     .recompress_cpu = config->recompress_cpu,
+    .in_background = in_background,
+    .heap_stays = config->swap != SWAP_NO,
     .trained = say_trained,
     .warn = warn_near_limit,
     .warn_all = warn_near_total_limit,

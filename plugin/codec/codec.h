@@ -34,6 +34,12 @@ struct codec_level_range {
 };
 struct codec_level_range codec_levels (enum codec_id id);
 
+/* Levels of zstd with comp_algorithm=auto: when memory becomes short, and of
+ * recompression.
+ */
+#define AUTO_LEVEL_DENSE  1
+#define AUTO_LEVEL_STRONG 6
+
 struct codec_pool;
 struct codec_ctx;
 

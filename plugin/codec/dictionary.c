@@ -37,17 +37,55 @@ struct dictionary {
 };
 
 static ZSTD_CDict *
-digest (const struct dictionary *d, int level)
+digest_with (const struct dictionary *d, ZSTD_compressionParameters p)
 {
-  ZSTD_compressionParameters p =
-    ZSTD_getCParams (level, ZSPAGE_PAGE_SIZE, d->len);
-
   if (p.hashLog > DIGEST_LOG_MAX)
     p.hashLog = DIGEST_LOG_MAX;
   if (p.chainLog > DIGEST_LOG_MAX)
     p.chainLog = DIGEST_LOG_MAX;
   return ZSTD_createCDict_advanced (d->bytes, d->len, ZSTD_dlm_byRef,
                                     ZSTD_dct_fullDict, p, ZSTD_defaultCMem);
+}
+
+/* Whether a context of that level, which was made for pages without dictionaries,
+ * has the room that this one asks for.
+ */
+static bool
+digest_fits (const ZSTD_CDict *cdict, int level)
+{
+  size_t bytes = codec_zstd.compress_bytes (level), len = 0;
+  uint8_t page[ZSPAGE_PAGE_SIZE] = {0}, out[ZSPAGE_PAGE_SIZE];
+  void *ctx;
+
+  if (posix_memalign (&ctx, 64, bytes) != 0)
+    return false;
+  if (codec_zstd.compress_setup (ctx, bytes, level) == 0)
+    len =
+      codec_zstd.compress (ctx, level, cdict, page, out, ZSPAGE_PAGE_SIZE - 1);
+  free (ctx);
+  return len > 0;
+}
+
+/* A dictionary asks for another strategy than pages alone, which is better if a
+ * context has the room for it.
+ */
+static ZSTD_CDict *
+digest (const struct dictionary *d, int level)
+{
+  ZSTD_compressionParameters p =
+    ZSTD_getCParams (level, ZSPAGE_PAGE_SIZE, d->len);
+  ZSTD_CDict *cdict = digest_with (d, p);
+
+  if (cdict && !digest_fits (cdict, level)) {
+    ZSTD_freeCDict (cdict);
+    p.strategy = ZSTD_getCParams (level, ZSPAGE_PAGE_SIZE, 0).strategy;
+    cdict = digest_with (d, p);
+    if (cdict && !digest_fits (cdict, level)) {
+      ZSTD_freeCDict (cdict);
+      cdict = NULL;
+    }
+  }
+  return cdict;
 }
 
 int

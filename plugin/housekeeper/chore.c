@@ -17,6 +17,17 @@
 /* What is large. */
 #define LARGE_BYTES (ZSPAGE_PAGE_SIZE / 2)
 
+static void
+sample_drop (struct chore *chore)
+{
+  if (chore->sample == NULL)
+    return;
+  free (chore->sample);
+  chore->sample = NULL;
+  --*chore->config.nr_samples;
+  store_count_learning (chore->store, 0);
+}
+
 void
 chore_init (struct chore *chore, struct store *store, bool has_dictionaries,
             const struct chore_config *config)
@@ -30,8 +41,7 @@ chore_init (struct chore *chore, struct store *store, bool has_dictionaries,
 void
 chore_fini (struct chore *chore)
 {
-  free (chore->sample);
-  chore->sample = NULL;
+  sample_drop (chore);
 }
 
 static void
@@ -98,16 +108,28 @@ static void
 sample_start (struct chore *chore)
 {
   chore->sample = malloc ((size_t) TRAINER_PAGES * ZSPAGE_PAGE_SIZE);
-  chore->nr_sample = chore->nr_probed = 0;
-  chore->sample_is_ready = false;
-  if (chore->sample == NULL)
+  if (chore->sample == NULL) {
     policy_trained (&chore->policy, false);
+    return;
+  }
+  ++*chore->config.nr_samples;
+  store_count_learning (chore->store, TRAINER_BYTES);
+  chore->nr_sample = chore->nr_probed = 0;
+  chore->sampler = (struct store_sampler){0};
+  chore->sample_is_ready = false;
+}
+
+static bool
+is_recompressing (const struct chore *chore)
+{
+  return chore->recompressing || chore->walking[JOB_RECOMPRESS];
 }
 
 static void
 pass_end (struct chore *chore)
 {
   chore->recompressing = false;
+  policy_pass_ended (&chore->policy);
   store_recompress_end (chore->store);
 }
 
@@ -120,6 +142,20 @@ pass_start (struct chore *chore, uint64_t stored)
   chore->stored_at_pass = stored;
 }
 
+/* While memory is short, a writer may need to recompress, and should not have to
+ * ask for memory for that.
+ */
+static void
+digest_tick (struct chore *chore, bool is_short)
+{
+  if (is_recompressing (chore))
+    return;
+  if (is_short)
+    store_recompress_begin (chore->store);
+  else
+    store_recompress_end (chore->store);
+}
+
 static void
 dictionary_tick (struct chore *chore, const struct policy_decision *d,
                  uint64_t stored)
@@ -127,13 +163,20 @@ dictionary_tick (struct chore *chore, const struct policy_decision *d,
   int64_t credit =
     INT64_C (10000) * chore->config.interval_ms * chore->config.recompress_cpu;
 
-  store_dictionaries_reap (chore->store);
+  /* Who trains looks at the newest, which a reset may have made an old one. */
+  if (!(chore->sample && chore->sample_is_ready))
+    store_dictionaries_reap (chore->store);
+  digest_tick (chore, d->dense);
   store_set_dense (chore->store, d->dense);
-  if (d->train && chore->sample == NULL)
-    sample_start (chore);
+  if (d->train && chore->sample == NULL) {
+    if (*chore->config.nr_samples == 0)
+      sample_start (chore);
+    else
+      policy_train_later (&chore->policy);
+  }
   /* What was overdrawn is paid back first; nothing is saved up. */
   chore->credit_ns = chore->credit_ns < 0 ? chore->credit_ns + credit : credit;
-  if (d->recompress && !chore->recompressing && chore->sample == NULL &&
+  if (d->recompress && !is_recompressing (chore) && chore->sample == NULL &&
       credit > 0)
     pass_start (chore, stored);
 }
@@ -146,47 +189,60 @@ forget (struct chore *chore)
 {
   if (chore->sample && chore->sample_is_ready)
     return;
-  free (chore->sample);
-  chore->sample = NULL;
+  sample_drop (chore);
   chore->resets = store_resets (chore->store);
   if (chore->recompressing)
     pass_end (chore);
   policy_forget (&chore->policy);
 }
 
-void
+bool
 chore_trained (struct chore *chore, struct dictionary *dictionary)
 {
-  free (chore->sample);
-  chore->sample = NULL;
+  bool is_new = false;
+
+  sample_drop (chore);
   if (chore->resets != store_resets (chore->store)) {
     dictionary_destroy (dictionary);
     forget (chore);
-    return;
+    return false;
   }
-  policy_trained (&chore->policy, dictionary != NULL);
-  if (dictionary == NULL)
-    return;
-  if (chore->recompressing)
-    pass_end (chore);
-  if (store_dictionary_add (chore->store, dictionary) < 0)
-    dictionary_destroy (dictionary);
+  if (dictionary) {
+    if (chore->recompressing)
+      pass_end (chore);
+    is_new = store_dictionary_add (chore->store, dictionary) == 0;
+    if (!is_new)
+      dictionary_destroy (dictionary);
+  }
+  policy_trained (&chore->policy, is_new);
+  /* What somebody ordered goes on, with the new one. */
+  if (dictionary && chore->walking[JOB_RECOMPRESS] &&
+      store_recompress_begin (chore->store) < 0)
+    chore->walking[JOB_RECOMPRESS] = false;
+  return is_new;
 }
 
-/* The pages wanted are spread over the device by a sequence that repeats none
- * of its 2^64 numbers, and is even.
+/* Twice as many places as pages are wanted are looked at, as there may be none at
+ * some: every other place first, and those between if pages are lacking.
  */
 static void
 sample_slice (struct chore *chore)
 {
-  unsigned i;
+  unsigned i, at;
 
-  for (i = 0; i < SAMPLE_STEP && chore->nr_sample < TRAINER_PAGES; ++i) {
+  for (i = 0; i < SAMPLE_STEP && chore->nr_sample < TRAINER_PAGES &&
+              chore->nr_probed < 2 * TRAINER_PAGES;
+       ++i) {
     uint8_t *page = chore->sample + chore->nr_sample * ZSPAGE_PAGE_SIZE;
 
-    chore->probe += UINT64_C (0x9e3779b97f4a7c15);
+    at = 2 * chore->nr_probed;
+    if (chore->nr_probed >= TRAINER_PAGES)
+      at -= 2 * TRAINER_PAGES - 1;
+    if (chore->nr_probed == TRAINER_PAGES)
+      chore->sampler = (struct store_sampler){0};
     chore->nr_probed++;
-    if (store_sample (chore->store, chore->probe >> 16, page))
+    if (store_sample (chore->store, &chore->sampler, at, 2 * TRAINER_PAGES,
+                      page))
       chore->nr_sample++;
   }
   chore->sample_is_ready =
@@ -252,14 +308,43 @@ chore_tick (struct chore *chore)
 }
 
 void
-chore_begin (struct chore *chore, enum chore_job job)
+chore_begin (struct chore *chore, const struct chore_order *order)
 {
-  if (job == JOB_COMPACT) {
+  enum chore_job job = order->job;
+
+  if (job == JOB_COMPACT)
     compaction_start (chore, 0, true);
+  else if (job == JOB_TRAIN && chore->sample == NULL)
+    sample_start (chore);
+  if (job == JOB_COMPACT || job == JOB_TRAIN)
     return;
-  }
   chore->walking[job] = true;
   chore->walk_at[job] = 0;
+  if (job == JOB_RECOMPRESS) {
+    chore->recompressing = false;
+    chore->by_hand = order->how;
+    chore->by_hand_left = order->max_pages;
+    if (store_recompress_begin (chore->store) < 0)
+      chore->walking[job] = false;
+  }
+}
+
+/* As fast as it goes, as somebody waits for it. */
+static void
+by_hand_slice (struct chore *chore)
+{
+  unsigned n = RECOMPRESS_STEP;
+  bool more;
+
+  if (n > chore->by_hand_left)
+    n = chore->by_hand_left;
+  more = store_recompress_slice (chore->store, &chore->by_hand,
+                                 &chore->walk_at[JOB_RECOMPRESS], &n);
+  chore->by_hand_left -= n;
+  if (more && chore->by_hand_left > 0)
+    return;
+  chore->walking[JOB_RECOMPRESS] = false;
+  store_recompress_end (chore->store);
 }
 
 static void
@@ -298,6 +383,8 @@ chore_slice (struct chore *chore)
     chore->trimming = store_trim_stock_slice (chore->store);
   else if (chore->sample && !chore->sample_is_ready)
     sample_slice (chore);
+  else if (chore->walking[JOB_RECOMPRESS])
+    by_hand_slice (chore);
   else if (chore->recompressing && chore->credit_ns > 0)
     recompress_slice (chore);
 }

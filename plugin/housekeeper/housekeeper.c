@@ -7,6 +7,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -86,6 +87,7 @@ struct housekeeper {
   /* One training at a time, in a thread of its own. */
   uv_async_t trained_async;
   pthread_t trainer;
+  unsigned nr_samples; /* taken, or being taken, of any device */
   bool is_training;
   size_t trained_device;
   struct training training;
@@ -99,6 +101,7 @@ chores_update (struct housekeeper *hk)
     .budget = hk->devices.budget,
     .interval_ms = hk->interval_ms,
     .recompress_cpu = hk->devices.recompress_cpu,
+    .nr_samples = &hk->nr_samples,
   };
   size_t nr = hk->devices.nr (hk->devices.opaque);
   struct chore **chores;
@@ -148,8 +151,13 @@ trainer_main (void *arg)
 {
   struct housekeeper *hk = arg;
 
+  pthread_setname_np (pthread_self (), "zspage-trainer");
   setpriority (PRIO_PROCESS, gettid (), TRAINER_NICE);
+  if (hk->devices.in_background)
+    hk->devices.in_background (hk->devices.opaque);
   trainer_run (&hk->training);
+  if (!hk->devices.heap_stays)
+    malloc_trim (0); /* of what this thread will not need again */
   uv_async_send (&hk->trained_async);
   return NULL;
 }
@@ -169,6 +177,7 @@ training_start (struct housekeeper *hk)
     hk->training = (struct training){
       .store = chore->store,
       .level = store_dictionary_level (chore->store),
+      .judge_level = store_strong_level (chore->store),
       .pages = chore->sample,
       .nr_pages = chore->nr_sample,
       .now = store_dictionary (chore->store, store_generation (chore->store),
@@ -188,13 +197,14 @@ training_end (struct housekeeper *hk)
 {
   struct training *t = &hk->training;
   struct chore *chore = hk->chores[hk->trained_device];
+  bool is_new;
 
   pthread_join (hk->trainer, NULL);
   hk->is_training = false;
-  chore_trained (chore, t->dictionary);
+  is_new = chore_trained (chore, t->dictionary);
   if (hk->devices.trained)
     hk->devices.trained (hk->devices.opaque, hk->trained_device,
-                         t->dictionary ? store_generation (chore->store) : 0,
+                         is_new ? store_generation (chore->store) : 0,
                          t->bytes_before, t->bytes_after);
 }
 
@@ -221,6 +231,7 @@ on_trained (uv_async_t *handle)
   if (hk->is_training)
     training_end (hk);
   training_start (hk);
+  requests_answer (hk);
 }
 
 static void
@@ -363,6 +374,7 @@ thread_main (void *arg)
 {
   struct housekeeper *hk = arg;
 
+  pthread_setname_np (pthread_self (), "zspage-keeper");
   give_way (false);
   uv_run (&hk->loop, UV_RUN_DEFAULT);
   return NULL;
@@ -396,8 +408,9 @@ housekeeper_stop (struct housekeeper *hk)
 }
 
 int
-housekeeper_do (struct housekeeper *hk, size_t i, enum chore_job job,
-                void (*done) (void *opaque), void *opaque)
+housekeeper_do (struct housekeeper *hk, size_t i,
+                const struct chore_order *order, void (*done) (void *opaque),
+                void *opaque)
 {
   struct request *r = malloc (sizeof *r);
 
@@ -405,9 +418,9 @@ housekeeper_do (struct housekeeper *hk, size_t i, enum chore_job job,
     return -ENOMEM;
   chores_update (hk);
   if (i < hk->nr_chores)
-    chore_begin (hk->chores[i], job);
+    chore_begin (hk->chores[i], order);
   *r = (struct request){.device = i,
-                        .job = job,
+                        .job = order->job,
                         .done = done,
                         .opaque = opaque,
                         .next = hk->requests};

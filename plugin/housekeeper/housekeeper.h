@@ -11,6 +11,7 @@
 #ifndef HOUSEKEEPER_H
 #define HOUSEKEEPER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,9 @@ struct housekeeper_devices {
   bool (*has_dictionaries) (void *opaque, size_t i);
   struct zs_budget *budget; /* of all together; NULL = none */
   unsigned recompress_cpu;  /* percent of a processor a device; 0 = none */
+  /* Called by a thread for whose work nobody waits.  May be NULL. */
+  void (*in_background) (void *opaque);
+  bool heap_stays; /* what was freed is not given back to the kernel */
   /* A dictionary was trained for device i, as generation; 0: in vain.  Bytes that
    * a sample takes, before and after.
    */
@@ -67,10 +71,11 @@ int housekeeper_start (struct housekeeper *hk);
 /* Stop the thread and wait for it.  Does nothing if it was not started. */
 void housekeeper_stop (struct housekeeper *hk);
 
-/* On the loop thread: do a job on device i, in slices, and call done when that
- * is so.  -ENOMEM.
+/* On the loop thread: do what is ordered on device i, in slices, and call done
+ * when that is so.  -ENOMEM.
  */
-int housekeeper_do (struct housekeeper *hk, size_t i, enum chore_job job,
+int housekeeper_do (struct housekeeper *hk, size_t i,
+                    const struct chore_order *order,
                     void (*done) (void *opaque), void *opaque);
 
 #endif /* HOUSEKEEPER_H */

@@ -66,22 +66,39 @@ is_burst (const struct policy_figures *f, uint64_t stored_before)
 
 /* The first time even during a burst, as what comes then is stored for less. */
 static bool
-is_time_to_train (struct policy_state *s, const struct policy_figures *f)
+is_time_to_train (const struct policy_state *s, const struct policy_figures *f)
 {
   bool grown = s->trained_pages &&
                f->pages_coded >= POLICY_TRAIN_GROWTH * s->trained_pages;
 
-  if (f->pages_coded < POLICY_TRAIN_PAGES ||
-      (s->now_ms < s->train_at_ms && !grown))
-    return false;
+  return f->pages_coded >= POLICY_TRAIN_PAGES &&
+         (s->now_ms >= s->train_at_ms || grown);
+}
+
+/* Whether a pass would find so many pages that were not there to learn from. */
+static bool
+is_much_new (const struct policy_state *s, const struct policy_figures *f)
+{
+  uint64_t new = f->pages_open - s->open_low;
+
+  return f->pages_coded >= POLICY_TRAIN_PAGES &&
+         new >= POLICY_TRAIN_PAGES &&new * 100 >=
+           f->pages_coded *POLICY_TRAIN_NEW;
+}
+
+static void
+training_begins (struct policy_state *s, const struct policy_figures *f)
+{
+  s->is_training = true;
   s->trained_pages = f->pages_coded;
+  s->open_low = f->pages_open;
   s->train_at_ms = s->now_ms + POLICY_TRAIN_LONGEST_MS; /* until it ended */
-  return true;
 }
 
 void
 policy_trained (struct policy_state *s, bool won)
 {
+  s->is_training = false;
   if (won)
     s->train_wait_ms = POLICY_TRAIN_AGAIN_MS;
   else if (s->train_wait_ms == 0)
@@ -92,20 +109,50 @@ policy_trained (struct policy_state *s, bool won)
 }
 
 void
+policy_train_later (struct policy_state *s)
+{
+  s->is_training = false;
+  s->train_at_ms = s->now_ms;
+}
+
+void
+policy_pass_ended (struct policy_state *s)
+{
+  s->pass_at_ms = s->now_ms;
+}
+
+void
 policy_forget (struct policy_state *s)
 {
   s->train_at_ms = s->train_wait_ms = s->trained_pages = s->pass_at_ms = 0;
+  s->open_low = 0;
+  s->is_training = false;
 }
 
 /* Not before it is known whether there is a dictionary to do it with. */
 static bool
-is_time_for_a_pass (struct policy_state *s, const struct policy_figures *f)
+is_time_for_a_pass (const struct policy_state *s,
+                    const struct policy_figures *f)
 {
-  if (s->train_wait_ms == 0 || f->pages_open == 0 ||
-      (s->pass_at_ms && s->now_ms < s->pass_at_ms + POLICY_PASS_MS))
-    return false;
-  s->pass_at_ms = s->now_ms;
-  return true;
+  return !s->is_training && s->train_wait_ms > 0 && f->pages_open > 0 &&
+         (s->pass_at_ms == 0 || s->now_ms >= s->pass_at_ms + POLICY_PASS_MS);
+}
+
+/* To train, or to begin a pass. */
+static void
+decide_to_learn (struct policy_state *s, const struct policy_figures *f,
+                 bool burst, struct policy_decision *d)
+{
+  bool pass = !burst && is_time_for_a_pass (s, f);
+
+  if (f->pages_open < s->open_low)
+    s->open_low = f->pages_open;
+  d->train = is_time_to_train (s, f) || (pass && is_much_new (s, f));
+  d->recompress = pass && !d->train;
+  if (d->train)
+    training_begins (s, f);
+  if (d->recompress)
+    s->pass_at_ms = s->now_ms;
 }
 
 struct policy_decision
@@ -117,8 +164,7 @@ policy_tick (struct policy_state *state, const struct policy_figures *f)
   state->has_last = true;
   state->now_ms += f->elapsed_ms;
   d.dense = state->dense = is_short (f, state->dense);
-  d.train = is_time_to_train (state, f);
-  d.recompress = !burst && is_time_for_a_pass (state, f);
+  decide_to_learn (state, f, burst, &d);
   state->last_stored = f->pages_stored;
   d.warning = policy_warning (&state->warned, f->pages_used, f->pages_limit);
   d.trim_stock = !burst && f->pages_stock > 0;

@@ -14,8 +14,12 @@
 
 /* Coded pages from which on there is something to learn: 8 MiB. */
 #define POLICY_TRAIN_PAGES 2048u
-/* Growth after which there is more to learn than before. */
+/* Growth after which there is more to learn than before, so much that it does not
+ * wait for the end of a burst; and the share of pages, in percent, that are new
+ * since the last training, from which on a pass waits for another.
+ */
 #define POLICY_TRAIN_GROWTH 4u
+#define POLICY_TRAIN_NEW    20u
 /* Between one training and the next: after one that gained, which looks whether
  * what is stored has changed; and after the first in vain, doubled each time.
  */
@@ -27,7 +31,9 @@
  */
 #define POLICY_DENSE_FROM  50
 #define POLICY_DENSE_UNTIL 40
-/* Between two passes of recompression; so long a page was not used. */
+/* From the end of a pass of recompression to the next; so long a page was not
+ * used.
+ */
 #define POLICY_PASS_MS UINT64_C (30000)
 
 /* What a device is like at a moment.  Pages are of 4096 bytes. */
@@ -54,7 +60,9 @@ struct policy_state {
    * was to learn from the last time, 0 = never.
    */
   uint64_t train_at_ms, train_wait_ms, trained_pages;
-  uint64_t pass_at_ms; /* of recompression */
+  bool is_training;
+  uint64_t open_low;   /* the fewest pages_open since then: others are new */
+  uint64_t pass_at_ms; /* of recompression: when the last began, or ended */
   bool dense;
 };
 
@@ -83,6 +91,12 @@ struct policy_decision policy_tick (struct policy_state *state,
  * enough, or not.
  */
 void policy_trained (struct policy_state *state, bool won);
+
+/* It cannot be done now: ask again at the next tick. */
+void policy_train_later (struct policy_state *state);
+
+/* A pass has ended: the next is due POLICY_PASS_MS from now. */
+void policy_pass_ended (struct policy_state *state);
 
 /* The device begins anew: nothing has been learnt. */
 void policy_forget (struct policy_state *state);

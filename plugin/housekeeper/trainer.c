@@ -2,7 +2,6 @@
 /* Training; see trainer.h. */
 #include <config.h>
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,29 +56,60 @@ train (const struct training *t)
   return dictionary;
 }
 
+/* A dictionary, as it is used at the level that matters; NULL of NULL. */
+static int
+copy_to_judge (const struct training *t, const struct dictionary *dictionary,
+               struct dictionary **copy)
+{
+  const void *bytes;
+  const char *why;
+  size_t len;
+
+  *copy = NULL;
+  if (dictionary == NULL)
+    return 0;
+  bytes = dictionary_bytes (dictionary, &len);
+  return dictionary_create (bytes, len, t->judge_level, copy, &why);
+}
+
+/* Whether it gains enough. */
+static bool
+judge (struct training *t, struct codec_pool *pool,
+       const struct dictionary *dictionary)
+{
+  struct dictionary *before, *after;
+  struct codec_ctx *ctx;
+
+  if (copy_to_judge (t, t->now, &before) < 0)
+    return false;
+  if (copy_to_judge (t, dictionary, &after) < 0) {
+    dictionary_destroy (before);
+    return false;
+  }
+  ctx = codec_get (pool);
+  t->bytes_before = bytes_with (t, ctx, before);
+  t->bytes_after = bytes_with (t, ctx, after);
+  codec_put (ctx);
+  dictionary_destroy (before);
+  dictionary_destroy (after);
+  return t->bytes_after * 100 <= t->bytes_before * (100 - TRAINER_MARGIN);
+}
+
 void
 trainer_run (struct training *t)
 {
   struct dictionary *dictionary;
   struct codec_pool *pool;
-  struct codec_ctx *ctx;
 
   t->dictionary = NULL;
   t->bytes_before = t->bytes_after = 0;
   if (t->nr_pages < TRAINER_PAGES_MIN ||
-      codec_pool_create (CODEC_ZSTD, t->level, 1, &pool) < 0)
+      codec_pool_create (CODEC_ZSTD, t->judge_level, 1, &pool) < 0)
     return;
   dictionary = train (t);
-  if (dictionary) {
-    ctx = codec_get (pool);
-    t->bytes_before = bytes_with (t, ctx, t->now);
-    t->bytes_after = bytes_with (t, ctx, dictionary);
-    codec_put (ctx);
-    if (t->bytes_after * 100 <= t->bytes_before * (100 - TRAINER_MARGIN))
-      t->dictionary = dictionary;
-    else
-      dictionary_destroy (dictionary);
-  }
+  if (dictionary && judge (t, pool, dictionary))
+    t->dictionary = dictionary;
+  else
+    dictionary_destroy (dictionary);
   codec_pool_destroy (pool);
-  malloc_trim (0); /* of what this thread will not need again */
 }

@@ -12,15 +12,18 @@
 #define TRAINER_PAGES 1024u
 /* Fewer are not worth it. */
 #define TRAINER_PAGES_MIN 256u
+/* Of memory while it goes on: the sample, what is trained on, and tables. */
+#define TRAINER_BYTES (UINT64_C (11) << 20)
 /* What is held out must take so much less memory, in percent, than with what
  * there is now.
  */
-#define TRAINER_MARGIN 3u
+#define TRAINER_MARGIN 1u
 
 struct training {
   struct store *store;          /* whose classes count */
   const struct dictionary *now; /* what it has; NULL = none; must stay */
-  int level;                    /* of zstd, at which the store compresses */
+  int level;                    /* of zstd, for which it is digested */
+  int judge_level;              /* at which it must gain */
   const uint8_t *pages;         /* [nr_pages], the sample */
   size_t nr_pages;
 

@@ -21,6 +21,7 @@
 
 #include <microhttpd.h>
 
+#include "dictionary.h"
 #include "http.h"
 
 #define MAX_CONNECTIONS   1024u
@@ -195,6 +196,37 @@ get_block_state (struct request *rq, struct store *store)
   return r;
 }
 
+/* It has pieces of pages, which are not for everybody who may see figures. */
+static enum MHD_Result
+get_dictionary (struct request *rq, struct store *store)
+{
+  const struct dictionary *d;
+  struct MHD_Response *response;
+  enum MHD_Result r;
+  const void *bytes;
+  uint64_t pages;
+  size_t len;
+
+  if (rq->http->read_only)
+    return refuse (rq->mhd, MHD_HTTP_FORBIDDEN, NULL,
+                   "a dictionary has pieces of pages; use the unix socket");
+  d = store_dictionary (store, store_generation (store), &pages);
+  if (d == NULL)
+    return refuse (rq->mhd, MHD_HTTP_CONFLICT, NULL,
+                   "this device has no dictionary");
+  bytes = dictionary_bytes (d, &len);
+  response = MHD_create_response_from_buffer (len, (void *) bytes,
+                                              MHD_RESPMEM_MUST_COPY);
+  if (response == NULL)
+    return MHD_NO;
+  MHD_add_response_header (response, "Content-Type",
+                           "application/octet-stream");
+  MHD_add_response_header (response, "Cache-Control", "no-store");
+  r = MHD_queue_response (rq->mhd, MHD_HTTP_OK, response);
+  MHD_destroy_response (response);
+  return r;
+}
+
 static enum MHD_Result
 get_node (struct request *rq, const struct stats_node *node,
           const struct stats_device *device)
@@ -204,8 +236,10 @@ get_node (struct request *rq, const struct stats_node *node,
   if (node->read == NULL)
     return refuse (rq->mhd, MHD_HTTP_METHOD_NOT_ALLOWED, "PUT",
                    "this attribute can only be written");
-  if (node->is_long)
+  if (node->special == STATS_LONG)
     return get_block_state (rq, device->store);
+  if (node->special == STATS_DICTIONARY)
+    return get_dictionary (rq, device->store);
   return answer (rq->mhd, MHD_HTTP_OK,
                  is_json ? "application/json" : TEXT_PLAIN, node->read (device),
                  NULL);
@@ -237,14 +271,15 @@ job_done (void *opaque)
 
 /* Begin what a write ordered, and let the client wait for its end. */
 static enum MHD_Result
-job_begin (struct request *rq, const struct stats_node *node, size_t index)
+job_begin (struct request *rq, const struct stats_node *node, size_t index,
+           const struct chore_order *order)
 {
   rq->is_at_job = true;
   rq->job = node;
   rq->index = index;
   rq->connection->deadline = 0;
   MHD_suspend_connection (rq->mhd);
-  if (housekeeper_do (rq->http->hk, index, node->job, job_done, rq) < 0) {
+  if (housekeeper_do (rq->http->hk, index, order, job_done, rq) < 0) {
     job_end (rq);
     MHD_resume_connection (rq->mhd);
     return MHD_NO;
@@ -263,6 +298,7 @@ static enum MHD_Result
 put_node (struct request *rq, const struct stats_node *node,
           const struct stats_device *device, size_t index)
 {
+  struct chore_order order = {.job = node->job};
   char why[256];
   int r;
 
@@ -281,9 +317,9 @@ put_node (struct request *rq, const struct stats_node *node,
   if (strlen (rq->body) != rq->body_len)
     return refuse (rq->mhd, MHD_HTTP_BAD_REQUEST, NULL,
                    "a value has no zero bytes");
-  r = node->write (device, rq->body, why, sizeof why);
+  r = node->write (device, rq->body, &order, why, sizeof why);
   if (r == 0 && node->has_job)
-    return job_begin (rq, node, index);
+    return job_begin (rq, node, index, &order);
   if (r == 0)
     return answer (rq->mhd, MHD_HTTP_OK, TEXT_PLAIN, strdup (""), NULL);
   return refuse (

@@ -81,11 +81,12 @@ algorithm_params_read (const struct stats_device *device)
 }
 
 static int
-mem_limit_write (const struct stats_device *device, const char *text, char *why,
-                 size_t why_size)
+mem_limit_write (const struct stats_device *device, const char *text,
+                 struct chore_order *order, char *why, size_t why_size)
 {
   uint64_t bytes;
 
+  (void) order;
   if (stats_size_parse (text, &bytes) < 0) {
     snprintf (why, why_size,
               "mem_limit takes a size such as 536870912, 512M or 1G; "
@@ -98,8 +99,9 @@ mem_limit_write (const struct stats_device *device, const char *text, char *why,
 
 static int
 mem_used_max_write (const struct stats_device *device, const char *text,
-                    char *why, size_t why_size)
+                    struct chore_order *order, char *why, size_t why_size)
 {
+  (void) order;
   if (strcmp (text, "0") != 0) {
     snprintf (why, why_size,
               "mem_used_max takes 0, which resets it to what is used now");
@@ -110,10 +112,11 @@ mem_used_max_write (const struct stats_device *device, const char *text,
 }
 
 static int
-idle_write (const struct stats_device *device, const char *text, char *why,
-            size_t why_size)
+idle_write (const struct stats_device *device, const char *text,
+            struct chore_order *order, char *why, size_t why_size)
 {
   (void) device;
+  (void) order;
   if (strcmp (text, "all") != 0) {
     snprintf (why, why_size, "idle takes all, which marks every page");
     return -EINVAL;
@@ -122,9 +125,10 @@ idle_write (const struct stats_device *device, const char *text, char *why,
 }
 
 static int
-reset_write (const struct stats_device *device, const char *text, char *why,
-             size_t why_size)
+reset_write (const struct stats_device *device, const char *text,
+             struct chore_order *order, char *why, size_t why_size)
 {
+  (void) order;
   if (strcmp (text, "1") != 0) {
     snprintf (why, why_size, "reset takes 1, which forgets every page");
     return -EINVAL;
@@ -138,13 +142,54 @@ reset_write (const struct stats_device *device, const char *text, char *why,
 
 /* Whatever is written. */
 static int
-compact_write (const struct stats_device *device, const char *text, char *why,
-               size_t why_size)
+compact_write (const struct stats_device *device, const char *text,
+               struct chore_order *order, char *why, size_t why_size)
 {
   (void) text;
   (void) why;
   (void) why_size;
+  (void) order;
   (void) device;
+  return 0;
+}
+
+static int
+fail_not_auto (const struct stats_device *device, const char *what, char *why,
+               size_t why_size)
+{
+  snprintf (why, why_size, "comp_algorithm is %s; auto is what %s",
+            device->comp_algorithm, what);
+  return -EINVAL;
+}
+
+/* As zram: in brackets if it is in use. */
+static char *
+recomp_algorithm_read (const struct stats_device *device)
+{
+  return strdup (device->recomp_level ? "#1: [zstd]\n" : "#1: zstd\n");
+}
+
+static int
+recompress_write (const struct stats_device *device, const char *text,
+                  struct chore_order *order, char *why, size_t why_size)
+{
+  if (device->recomp_level == 0)
+    return fail_not_auto (device, "recompresses", why, why_size);
+  return stats_recompress_parse (text, order, why, why_size);
+}
+
+static int
+dictionary_write (const struct stats_device *device, const char *text,
+                  struct chore_order *order, char *why, size_t why_size)
+{
+  (void) order;
+  if (strcmp (text, "train") != 0) {
+    snprintf (why, why_size,
+              "dictionary takes train, which looks for a better one");
+    return -EINVAL;
+  }
+  if (device->recomp_level == 0)
+    return fail_not_auto (device, "trains dictionaries", why, why_size);
   return 0;
 }
 
@@ -177,13 +222,29 @@ const struct stats_node stats_nodes[] = {
   {.name = "block_state",
    .help = "zram's block_state: a line for each stored page",
    .read = stats_block_state,
-   .is_long = true},
+   .special = STATS_LONG},
   READ ("stats.json", stats_json, "all figures as JSON"),
   READ ("disksize", disksize_read, "size of the device, bytes"),
   READ ("initstate", initstate_read, "1"),
   READ ("comp_algorithm", comp_algorithm_read,
         "the algorithms, and in brackets the one in use"),
   READ ("algorithm_params", algorithm_params_read, "its parameters"),
+  READ ("recomp_algorithm", recomp_algorithm_read,
+        "in brackets, what pages are recompressed with, if they are"),
+  ORDER ("recompress", recompress_write, JOB_RECOMPRESS,
+         "write type=idle, huge or huge_idle, threshold=, max_pages=: "
+         "recompress such pages now"),
+  {.name = "dictionaries",
+   .help = "a line for each dictionary that pages need",
+   .read = stats_dictionaries,
+   .special = STATS_LOOP},
+  {.name = "dictionary",
+   .help = "the newest, as zstd takes it; write train: look for a better one",
+   .read = stats_dictionaries,
+   .write = dictionary_write,
+   .has_job = true,
+   .job = JOB_TRAIN,
+   .special = STATS_DICTIONARY},
   BOTH ("mem_limit", mem_limit_read, mem_limit_write,
         "most memory for compressed pages, bytes; 0 is no limit"),
   WRITE ("mem_used_max", mem_used_max_write,

@@ -17,6 +17,7 @@ struct stats_device {
   struct store *store;
   const char *comp_algorithm;
   int level;
+  int recomp_level;    /* of zstd, for recompressing; 0: that is not done */
   unsigned nr_clients; /* that have the device itself open */
   /* Before a reset: let no client in until its end.  0, or -EBUSY. */
   int (*reset_begin) (void *opaque);
@@ -31,6 +32,13 @@ struct stats_devices {
   struct stats_device (*get) (void *opaque, size_t i);
 };
 
+enum stats_special {
+  STATS_USUAL,
+  STATS_LONG,
+  STATS_LOOP,
+  STATS_DICTIONARY,
+};
+
 /* An attribute of a device, as zram has in sysfs: a small read-only export
  * over NBD, /devices/NAME/ATTRIBUTE over HTTP.
  */
@@ -43,14 +51,18 @@ struct stats_node {
   char *(*read) (const struct stats_device *device);
   /* Writing text, which may be anything, to it.  0; or -EINVAL, -EBUSY and in
    * why a sentence that says what is wrong and what is allowed.  NULL here: it
-   * cannot be written.  With a job it only prepares that.
+   * cannot be written.  With a job it only prepares that, and fills in the rest
+   * of the order.
    */
-  int (*write) (const struct stats_device *device, const char *text, char *why,
-                size_t why_size);
+  int (*write) (const struct stats_device *device, const char *text,
+                struct chore_order *order, char *why, size_t why_size);
   /* What writing it is the order for; JOB_RESET wants reset_end after it. */
   bool has_job;
   enum chore_job job;
-  bool is_long; /* too long to be made in one piece: by HTTP only */
+  /* By HTTP only, and made there: too long to be made in one piece, or bytes of
+   * pages, which are for who may write, too; or of the loop thread.
+   */
+  enum stats_special special;
 };
 
 /* Ends with a name of NULL. */
@@ -66,6 +78,8 @@ char *stats_bd_stat (const struct stats_device *device);
 char *stats_debug_stat (const struct stats_device *device);
 /* zsmalloc's `classes`, many lines. */
 char *stats_classes (const struct stats_device *device);
+/* A line for each dictionary.  On the loop thread. */
+char *stats_dictionaries (const struct stats_device *device);
 /* A line for each stored page. */
 char *stats_block_state (const struct stats_device *device);
 /* Rows of it from page *page on, as many as there is room for in buf, and move
@@ -90,6 +104,12 @@ char *stats_metrics (const struct stats_devices *devices, bool openmetrics);
  * bytes, as NBD wants it.
  */
 char *stats_describe (const struct stats_device *device);
+
+/* What zram's recompress takes, as type=huge_idle threshold=2000: into the order.
+ * 0; or -EINVAL and why, as the write of a node.
+ */
+int stats_recompress_parse (const char *text, struct chore_order *order,
+                            char *why, size_t why_size);
 
 /* A size as zram takes it: a number, and K, M, G, T or P.  0 or -EINVAL. */
 int stats_size_parse (const char *text, uint64_t *bytes);

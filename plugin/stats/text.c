@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "dictionary.h"
 #include "metrics.h"
 #include "stats.h"
+#include "zspage-slot.h"
 
 static char *
 group_line (const struct stats_device *device, enum metric_group group)
@@ -76,10 +78,12 @@ static bool
 block_state_row (void *opaque, uint64_t page, unsigned flags)
 {
   /* Times of access are not kept. */
-  fprintf (opaque, "%12" PRIu64 " %12d.%06d %c.%c%c..\n", page, 0, 0,
+  fprintf (opaque, "%12" PRIu64 " %12d.%06d %c.%c%c%c%c\n", page, 0, 0,
            flags & STORE_PAGE_SAME ? 's' : '.',
            flags & STORE_PAGE_HUGE ? 'h' : '.',
-           flags & STORE_PAGE_IDLE ? 'i' : '.');
+           flags & STORE_PAGE_IDLE ? 'i' : '.',
+           flags & STORE_PAGE_RECOMPRESSED ? 'r' : '.',
+           flags & STORE_PAGE_INCOMPRESSIBLE ? 'n' : '.');
   return true;
 }
 
@@ -182,6 +186,37 @@ stats_classes (const struct stats_device *device)
   fprintf (fp, "\n %5s %5s", "Total", "");
   classes_row (fp, &total);
   fprintf (fp, " %16s %8zu\n", "", total.freeable);
+  if (fclose (fp) != 0) {
+    free (text);
+    return NULL;
+  }
+  return text;
+}
+
+char *
+stats_dictionaries (const struct stats_device *device)
+{
+  unsigned g, newest = store_generation (device->store);
+  char *text = NULL;
+  size_t len;
+  FILE *fp = open_memstream (&text, &len);
+
+  if (fp == NULL)
+    return NULL;
+  fprintf (fp, "%10s %8s %12s %12s %12s %6s\n", "generation", "bytes", "memory",
+           "pages", "id", "newest");
+  for (g = 1; g <= SLOT_GEN_MAX; ++g) {
+    uint64_t pages;
+    size_t bytes;
+    const struct dictionary *d = store_dictionary (device->store, g, &pages);
+
+    if (d == NULL)
+      continue;
+    dictionary_bytes (d, &bytes);
+    fprintf (fp, "%10u %8zu %12zu %12" PRIu64 " %12" PRIu32 " %6s\n", g, bytes,
+             dictionary_memory (d), pages, dictionary_id (d),
+             g == newest ? "*" : "-");
+  }
   if (fclose (fp) != 0) {
     free (text);
     return NULL;

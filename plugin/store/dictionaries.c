@@ -15,6 +15,9 @@
 
 #include <stdlib.h>
 
+/* From so few on, pages leave the one that fewest need. */
+#define GENERATIONS_LEFT 3u
+
 uint64_t
 dictionary_pages (struct store *store, unsigned generation)
 {
@@ -41,20 +44,8 @@ count_bytes (struct store *store)
   atomic_store (&store->dictionary_bytes, bytes);
 }
 
-int
-store_recompress_begin (struct store *store)
-{
-  unsigned g = store_generation (store);
-  struct dictionary *d = atomic_load (&store->dictionaries[g]);
-  int r = d ? dictionary_add_level (d, codec_pool_level (store->strong)) : 0;
-
-  store->pass_generation = g;
-  count_bytes (store);
-  return r;
-}
-
-void
-store_recompress_end (struct store *store)
+static void
+recompress_end_locked (struct store *store)
 {
   struct dictionary *d =
     atomic_load (&store->dictionaries[store->pass_generation]);
@@ -64,27 +55,64 @@ store_recompress_end (struct store *store)
   count_bytes (store);
 }
 
-int
-store_dictionary_add (struct store *store, struct dictionary *dictionary)
+/* That which fewest pages need, if few are left for others. */
+static unsigned
+leaving_choose (struct store *store)
 {
-  unsigned now = atomic_load (&store->generation), i, g;
+  uint64_t pages, fewest = UINT64_MAX;
+  unsigned g, nr = 0, least = 0;
 
-  store_recompress_end (store);
-  store_dictionaries_reap (store);
-  for (i = 1; i <= SLOT_GEN_MAX; ++i) {
-    g = (now + i - 1) % SLOT_GEN_MAX + 1;
-    if (dictionary_of (store, g) == NULL) {
-      atomic_store (&store->dictionaries[g], dictionary);
-      atomic_store (&store->generation, g);
-      count_bytes (store);
-      return 0;
+  for (g = 1; g <= SLOT_GEN_MAX; ++g) {
+    if (dictionary_of (store, g) == NULL)
+      continue;
+    nr++;
+    pages = dictionary_pages (store, g);
+    if (g != store_generation (store) &&
+        g != atomic_load (&store->kept_generation) && pages < fewest) {
+      fewest = pages;
+      least = g;
     }
   }
-  return -EBUSY;
+  return nr + GENERATIONS_LEFT > SLOT_GEN_MAX ? least : 0;
+}
+
+int
+recompress_begin_locked (struct store *store)
+{
+  unsigned g = store_generation (store);
+  struct dictionary *d = atomic_load (&store->dictionaries[g]);
+  int r;
+
+  if (g != store->pass_generation)
+    recompress_end_locked (store);
+  r = d ? dictionary_add_level (d, codec_pool_level (store->strong)) : 0;
+  store->pass_generation = g;
+  store->leaving_generation = leaving_choose (store);
+  count_bytes (store);
+  return r;
+}
+
+int
+store_recompress_begin (struct store *store)
+{
+  int r;
+
+  ranked_lock (&store->recompress_lock);
+  r = recompress_begin_locked (store);
+  ranked_unlock (&store->recompress_lock);
+  return r;
 }
 
 void
-store_dictionaries_reap (struct store *store)
+store_recompress_end (struct store *store)
+{
+  ranked_lock (&store->recompress_lock);
+  recompress_end_locked (store);
+  ranked_unlock (&store->recompress_lock);
+}
+
+static void
+reap_locked (struct store *store)
 {
   unsigned now = atomic_load (&store->generation), g;
   bool quiet = false;
@@ -109,9 +137,55 @@ store_dictionaries_reap (struct store *store)
 }
 
 void
+store_dictionaries_reap (struct store *store)
+{
+  ranked_lock (&store->recompress_lock);
+  reap_locked (store);
+  ranked_unlock (&store->recompress_lock);
+}
+
+/* The next generation that is free; 0: there is none. */
+static unsigned
+generation_next (const struct store *store)
+{
+  unsigned now = store_generation (store), i, g;
+
+  for (i = 1; i <= SLOT_GEN_MAX; ++i) {
+    g = (now + i - 1) % SLOT_GEN_MAX + 1;
+    if (dictionary_of (store, g) == NULL)
+      return g;
+  }
+  return 0;
+}
+
+int
+store_dictionary_add (struct store *store, struct dictionary *dictionary)
+{
+  unsigned g;
+
+  ranked_lock (&store->recompress_lock);
+  recompress_end_locked (store);
+  reap_locked (store);
+  g = generation_next (store);
+  if (g > 0) {
+    atomic_store (&store->dictionaries[g], dictionary);
+    atomic_store (&store->generation, g);
+    count_bytes (store);
+  }
+  ranked_unlock (&store->recompress_lock);
+  return g > 0 ? 0 : -EBUSY;
+}
+
+void
 store_dictionary_keep (struct store *store)
 {
   atomic_store (&store->kept_generation, store_generation (store));
+}
+
+void
+store_count_learning (struct store *store, uint64_t bytes)
+{
+  atomic_store (&store->learning_bytes, bytes);
 }
 
 uint64_t
@@ -133,23 +207,35 @@ store_dictionary (struct store *store, unsigned generation, uint64_t *pages)
   return atomic_load (&store->dictionaries[generation]);
 }
 
-bool
-store_sample (struct store *store, uint64_t at, void *page)
+/* Move on to the nth page of the table that has memory.  False at the end. */
+static bool
+sampler_go (struct store *store, struct store_sampler *at, uint64_t nth)
 {
-  uint64_t t = at / SLOTS_PER_TABLE_PAGE % store->nr_table_pages, first, i;
-  struct codec_ctx *ctx;
+  uint64_t end = store->nr_table_pages;
+
+  if (at->nth == 0)
+    at->table_page = table_next_present (store, 0, end);
+  for (; at->nth < nth && at->table_page < end; at->nth++)
+    at->table_page = table_next_present (store, at->table_page + 1, end);
+  return at->table_page < end;
+}
+
+/* A copy of the first page from idx on, to the end of its part of the table, that
+ * is compressed, and that the sample does not have.
+ */
+static bool
+sample_from (struct store *store, struct store_sampler *at, uint64_t idx,
+             void *page)
+{
+  uint64_t end = (table_page_of (idx) + 1) * SLOTS_PER_TABLE_PAGE;
+  struct codec_ctx *ctx = codec_get (store->codec);
   bool found = false;
 
-  t = table_next_present (store, t, store->nr_table_pages);
-  if (t == store->nr_table_pages)
-    t = table_next_present (store, 0, t);
-  if (t == store->nr_table_pages)
-    return false;
-  ctx = codec_get (store->codec);
-  first = t * SLOTS_PER_TABLE_PAGE;
-  for (i = 0; i < SLOTS_PER_TABLE_PAGE && !found; ++i) {
-    uint64_t idx = first + (at + i) % SLOTS_PER_TABLE_PAGE, word;
+  if (idx < at->next)
+    idx = at->next;
+  for (; idx < end && !found; ++idx) {
     struct stripe *stripe = slot_lock_present (store, idx);
+    uint64_t word;
 
     if (stripe == NULL)
       break;
@@ -159,5 +245,27 @@ store_sample (struct store *store, uint64_t at, void *page)
     slot_unlock (stripe);
   }
   codec_put (ctx);
+  at->next = idx;
   return found;
+}
+
+/* In each of nr equal parts of the table somewhere, so that no period in what is
+ * stored matters.
+ */
+bool
+store_sample (struct store *store, struct store_sampler *at, uint64_t i,
+              uint64_t nr, void *page)
+{
+  uint64_t slots =
+    atomic_load_explicit (&store->nr_present, memory_order_relaxed) *
+    SLOTS_PER_TABLE_PAGE;
+  uint64_t part = slots / nr, slot = i * slots / nr;
+
+  if (part > 1)
+    slot += (i * UINT64_C (0x9e3779b97f4a7c15) >> 32) % part;
+  return sampler_go (store, at, slot / SLOTS_PER_TABLE_PAGE) &&
+         sample_from (store, at,
+                      at->table_page * SLOTS_PER_TABLE_PAGE +
+                        slot % SLOTS_PER_TABLE_PAGE,
+                      page);
 }

@@ -10,6 +10,10 @@
 
 #include <time.h>
 
+/* What a writer who needs room tries at once, and how much of that in vain. */
+#define ROOM_STEP 16u
+#define ROOM_VAIN 64u
+
 /* A page that is being recompressed. */
 struct work {
   uint64_t idx;
@@ -17,15 +21,34 @@ struct work {
   uint8_t page[ZSPAGE_PAGE_SIZE];
 };
 
+/* Whether the page is to have another dictionary, so that its own can go; however
+ * little that gains.
+ */
 static bool
-is_wanted (const struct store_recompress *how, uint64_t word)
+is_leaving (const struct store *store, uint64_t word)
+{
+  return slot_kind (word) == SLOT_ZSTD && store->leaving_generation &&
+         slot_generation (word) == store->leaving_generation;
+}
+
+/* Whether recompression was not tried yet. */
+static bool
+is_unsettled (uint64_t word)
+{
+  return (slot_kind (word) == SLOT_RAW || slot_kind (word) == SLOT_LZ4 ||
+          slot_kind (word) == SLOT_ZSTD) &&
+         !(word & (SLOT_MARK_RECOMPRESSED | SLOT_MARK_INCOMPRESSIBLE));
+}
+
+static bool
+is_wanted (const struct store *store, const struct store_recompress *how,
+           uint64_t word)
 {
   bool huge = slot_kind (word) == SLOT_RAW;
 
-  if (!huge && slot_kind (word) != SLOT_LZ4 && slot_kind (word) != SLOT_ZSTD)
-    return false;
-  if (word & (SLOT_MARK_RECOMPRESSED | SLOT_MARK_INCOMPRESSIBLE) ||
-      slot_len (word) < how->threshold)
+  if (is_leaving (store, word))
+    return true;
+  if (!is_unsettled (word) || slot_len (word) < how->threshold)
     return false;
   if (how->which & STORE_RECOMPRESS_OLD && !(word & SLOT_MARK_OLD))
     return false;
@@ -45,13 +68,13 @@ work_begin (struct store *store, const struct store_recompress *how,
   if (stripe == NULL)
     return false;
   work->word = slot_get_locked (store, work->idx);
-  if (is_wanted (how, work->word)) {
+  if (is_wanted (store, how, work->word)) {
     wanted =
       page_peek_locked (store, ctx, work->idx, work->word, work->page) == 0;
     if (wanted)
       slot_repoint_locked (store, work->idx, work->word | SLOT_MARK_IN_WORK);
   }
-  else if (how->which & STORE_RECOMPRESS_AGES && slot_has_object (work->word) &&
+  else if (how->which & STORE_RECOMPRESS_AGES && is_unsettled (work->word) &&
            !(work->word & SLOT_MARK_OLD))
     slot_repoint_locked (store, work->idx, work->word | SLOT_MARK_OLD);
   slot_unlock (stripe);
@@ -67,8 +90,8 @@ work_do (struct store *store, struct codec_ctx *ctx, const struct work *work,
 {
   unsigned generation =
     atomic_load_explicit (&store->generation, memory_order_acquire);
+  size_t was = zs_class_bytes (store->pool, slot_len (work->word)), len;
   const void *data;
-  size_t len;
   zs_ref ref;
 
   /* A reset came in between: what is current now is not digested for this. */
@@ -77,10 +100,11 @@ work_do (struct store *store, struct codec_ctx *ctx, const struct work *work,
     return false;
   len = codec_compress (ctx, dictionary_of (store, generation), work->page,
                         zs_max_payload (store->pool), &data);
-  if (len == 0 || zs_class_bytes (store->pool, len) >=
-                    zs_class_bytes (store->pool, slot_len (work->word)))
+  if (len == 0 || (zs_class_bytes (store->pool, len) >= was &&
+                   !is_leaving (store, work->word)))
     return false;
-  if (zs_malloc (store->pool, len, work->idx, &ref) < 0) {
+  if (zs_malloc_kept (store->pool, len, work->idx, &ref) < 0 &&
+      zs_malloc_below (store->pool, len, was, work->idx, &ref) < 0) {
     *tried = false;
     return false;
   }
@@ -89,6 +113,18 @@ work_do (struct store *store, struct codec_ctx *ctx, const struct work *work,
   *word =
     slot_with_generation (slot_make_object (SLOT_ZSTD, ref, len), generation);
   return true;
+}
+
+static void
+count_won (struct store *store, uint64_t before, uint64_t after)
+{
+  size_t was = zs_class_bytes (store->pool, slot_len (before));
+  size_t is = zs_class_bytes (store->pool, slot_len (after));
+
+  atomic_fetch_add_explicit (&store->recompressed.won, 1, memory_order_relaxed);
+  if (is < was)
+    atomic_fetch_add_explicit (&store->recompressed.saved, was - is,
+                               memory_order_relaxed);
 }
 
 /* Publish what work_do made, and mark what it could not. */
@@ -106,21 +142,14 @@ work_end (struct store *store, const struct work *work, bool placed, bool tried,
       unused = slot_publish_locked (store, stripe, work->idx,
                                     word | SLOT_MARK_RECOMPRESSED |
                                       (now & (SLOT_MARK_IDLE | SLOT_MARK_OLD)));
-    else if (tried) {
+    else if (tried && is_unsettled (now)) {
       slot_repoint_locked (store, work->idx, now | SLOT_MARK_INCOMPRESSIBLE);
       count_locked (&stripe->counters.settled_pages, 1);
     }
     else
       slot_repoint_locked (store, work->idx, now);
-    if (placed) {
-      atomic_fetch_add_explicit (&store->recompressed.won, 1,
-                                 memory_order_relaxed);
-      atomic_fetch_add_explicit (
-        &store->recompressed.saved,
-        zs_class_bytes (store->pool, slot_len (work->word)) -
-          zs_class_bytes (store->pool, slot_len (word)),
-        memory_order_relaxed);
-    }
+    if (placed)
+      count_won (store, work->word, word);
   }
   if (stripe)
     slot_unlock (stripe);
@@ -136,9 +165,10 @@ thread_ns (void)
   return now.tv_sec * UINT64_C (1000000000) + now.tv_nsec;
 }
 
-bool
-store_recompress_slice (struct store *store, const struct store_recompress *how,
-                        uint64_t *at, unsigned *nr_tried)
+/* store_recompress_slice, without the lock. */
+static bool
+slice_locked (struct store *store, const struct store_recompress *how,
+              uint64_t *at, unsigned *nr_tried)
 {
   uint64_t began = thread_ns (), end, t;
   unsigned most = *nr_tried;
@@ -170,4 +200,98 @@ store_recompress_slice (struct store *store, const struct store_recompress *how,
   atomic_fetch_add_explicit (&store->recompressed.ns, thread_ns () - began,
                              memory_order_relaxed);
   return *at < store->nr_pages && t < store->nr_table_pages;
+}
+
+bool
+store_recompress_slice (struct store *store, const struct store_recompress *how,
+                        uint64_t *at, unsigned *nr_tried)
+{
+  bool more;
+
+  ranked_lock (&store->recompress_lock);
+  more = slice_locked (store, how, at, nr_tried);
+  ranked_unlock (&store->recompress_lock);
+  return more;
+}
+
+/* Whether there are pages that recompression was not tried with. */
+static bool
+is_open (struct store *store)
+{
+  int64_t open = dictionary_pages (store, 0);
+  unsigned i;
+
+  for (i = 1; i <= SLOT_GEN_MAX; ++i)
+    if (dictionary_of (store, i))
+      open += dictionary_pages (store, i);
+  for (i = 0; i < NR_STRIPES; ++i) {
+    struct stripe_counters *c = &store->stripes[i].counters;
+
+    open += atomic_load_explicit (&c->lz4_pages, memory_order_relaxed) +
+            atomic_load_explicit (&c->huge_pages, memory_order_relaxed) -
+            atomic_load_explicit (&c->settled_pages, memory_order_relaxed);
+  }
+  return open > 0;
+}
+
+/* Going round the device once at most. */
+static bool
+recompress_for_room_locked (struct store *store)
+{
+  const struct store_recompress how = {0};
+  uint64_t won, first = store->room_at;
+  unsigned n, vain = 0;
+  bool round = false;
+
+  if (recompress_begin_locked (store) < 0)
+    return false;
+  while (zs_freeable_pages (store->pool) == 0 && vain < ROOM_VAIN &&
+         !(round && store->room_at >= first)) {
+    won = atomic_load (&store->recompressed.won);
+    n = ROOM_STEP;
+    if (!slice_locked (store, &how, &store->room_at, &n)) {
+      if (round)
+        break;
+      round = true;
+      store->room_at = 0;
+    }
+    vain = atomic_load (&store->recompressed.won) != won ? 0 : vain + n;
+  }
+  return zs_freeable_pages (store->pool) > 0;
+}
+
+bool
+recompress_for_room (struct store *store)
+{
+  bool freed;
+
+  if (store->strong == NULL || !is_open (store))
+    return false;
+  ranked_lock (&store->recompress_lock);
+  freed = recompress_for_room_locked (store);
+  ranked_unlock (&store->recompress_lock);
+  return freed;
+}
+
+size_t
+recompress_encode (struct store *store, const void *page, void *out,
+                   unsigned *generation)
+{
+  struct codec_ctx *ctx;
+  const void *data;
+  size_t len = 0;
+
+  if (store->strong == NULL)
+    return 0;
+  ranked_lock (&store->recompress_lock);
+  if (recompress_begin_locked (store) == 0) {
+    *generation = store->pass_generation;
+    ctx = codec_get (store->strong);
+    len = codec_compress (ctx, dictionary_of (store, *generation), page,
+                          zs_max_payload (store->pool), &data);
+    memcpy (out, data, len);
+    codec_put (ctx);
+  }
+  ranked_unlock (&store->recompress_lock);
+  return len;
 }

@@ -5,13 +5,15 @@
  *   1. if the kernel refuses: give back stock, as stock of another kind does
  *      not help, but its memory does;
  *   2. compact a little;
- *   3. if the limit is one that several devices share, or the kernel refuses:
+ *   3. if that frees nothing, recompress a little, and compact what that leaves;
+ *   4. if the limit is one that several devices share, or the kernel refuses:
  *      the same with the others;
- *   4. after each of these that freed something, and once more at last, try
+ *   5. after each of these that freed something, and once more at last, try
  *      again;
- *   5. if the kernel refuses: take a page of the reserve;
- *   6. overwrite the page's own object, if the new data fit into it;
- *   7. fail with ENOSPC.
+ *   6. take what is kept for recompressing, or an object that is too large, or,
+ *      if the kernel refuses, a page of the reserve;
+ *   7. overwrite the page's own object, if the new data fit into it;
+ *   8. fail with ENOSPC.
  */
 #include "store-internal.h"
 
@@ -70,10 +72,10 @@ wait_for (struct stripe *busy)
   ranked_unlock (&busy->lock);
 }
 
-/* store_make_room, unless something was freed since room_begin. */
+/* Compact, unless something was freed since room_begin. */
 static bool
-make_room_since (struct store *store, bool memory_is_refused,
-                 const struct room *room)
+compact_since (struct store *store, bool memory_is_refused,
+               const struct room *room)
 {
   struct stripe *busy;
   unsigned i;
@@ -89,6 +91,16 @@ make_room_since (struct store *store, bool memory_is_refused,
     wait_for (busy);
   }
   return false;
+}
+
+/* Recompression needs memory itself, so it is of no use if there is none. */
+static bool
+make_room_since (struct store *store, bool memory_is_refused,
+                 const struct room *room)
+{
+  return compact_since (store, memory_is_refused, room) ||
+         (!memory_is_refused && recompress_for_room (store) &&
+          compact_since (store, false, room));
 }
 
 bool

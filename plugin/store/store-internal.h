@@ -11,7 +11,7 @@
  * so that a run of pages spreads over 8 locks, and all slots of a table page
  * can be held by taking 8.
  *
- * Locks, in order: codec context, table_lock, stripes (ascending), compact_lock,
+ * Locks, in order: recompress_lock, codec context, table_lock, stripes (ascending), compact_lock,
  * then the pool's.  A stripe is held across decompression, so that the object
  * does not move meanwhile; and, for a page written in part, across compression
  * and growth of the pool, which may ask the kernel for memory.  The 8 stripes of
@@ -60,7 +60,7 @@ struct store {
   struct zs_pool *pool;
   struct codec_pool *codec, *dense, *strong;
   _Atomic (struct codec_pool *) writes_with; /* codec or dense */
-  bool counts_codec;                         /* in mem_meta */
+  bool counts_codec, counts_strong;          /* in mem_meta */
   struct zs_budget *budget;
   uint64_t nr_pages;
   struct zspage_header header; /* what the arena's header says */
@@ -96,16 +96,27 @@ struct store {
   bool (*room_elsewhere) (void *opaque, bool memory_is_refused);
   void *room_opaque;
 
+  /* Guards what digests there are, and which pages are being recompressed: by
+   * the housekeeper, or by a writer who needs room.  Held across compression of
+   * a few pages, and across making and forgetting dictionaries.
+   */
+  struct ranked_lock recompress_lock;
+  uint64_t room_at; /* the page from which a writer goes on */
+
   /* dictionaries.c.  A generation is set while no slot has it, and freed when
-   * none has it any more; only one thread does either.  Any may choose which is
+   * none has it any more, both under recompress_lock.  Any may choose which is
    * current.
    */
   _Atomic (struct dictionary *) dictionaries[SLOT_GEN_MAX + 1];
   _Atomic unsigned generation;      /* of what is compressed now; 0 = none */
   _Atomic unsigned kept_generation; /* is never freed; 0 = none */
   unsigned pass_generation;         /* digested for recompressing */
+  /* Recompressed whatever it gains, as there are few generations left; 0 = none.
+   */
+  unsigned leaving_generation;
   _Atomic uint64_t resets;
   _Atomic uint64_t dictionary_bytes; /* of memory */
+  _Atomic uint64_t learning_bytes;   /* as store_count_learning was told */
   /* Writers who may publish an old generation, yet have no codec context. */
   _Atomic unsigned pins;
 
@@ -212,13 +223,15 @@ void table_populate_all_locked (struct store *store);
  */
 void table_release_locked (struct store *store, uint64_t table_page);
 
-/* Count in a stripe that is locked. */
+/* Count in a stripe that is locked.  Whoever sees that no page needs a dictionary
+ * any more, sees that its readers are done.
+ */
 static inline void
 count_locked (_Atomic int64_t *counter, int64_t by)
 {
   atomic_store_explicit (
     counter, atomic_load_explicit (counter, memory_order_relaxed) + by,
-    memory_order_relaxed);
+    memory_order_release);
 }
 
 /* As count_locked, when the stripe is not locked. */
@@ -254,6 +267,21 @@ dictionary_of (const struct store *store, unsigned generation)
 
 /* Pages that need a generation. */
 uint64_t dictionary_pages (struct store *store, unsigned generation);
+
+/* As store_recompress_begin. */
+int recompress_begin_locked (struct store *store);
+
+/* recompress.c: recompress pages, however young, until compaction can free
+ * something.  Whether it can.  Wants no locks.
+ */
+bool recompress_for_room (struct store *store);
+
+/* Compress a page as recompression does, into out, which has room for a page.
+ * Returns the length, and which *generation it needs; 0: it gains nothing.  Wants
+ * no locks, but a pin.
+ */
+size_t recompress_encode (struct store *store, const void *page, void *out,
+                          unsigned *generation);
 
 /* pages.c: how long ago pages were marked idle; 0 if never. */
 int64_t store_idle_seconds (const struct store *store);

@@ -29,6 +29,10 @@
 
 /* The most stock given back in one go: some milliseconds. */
 #define TRIM_STEP_PAGES 512u
+/* Kept back of a limit, so that what is recompressed at it has a place: zspages
+ * of some classes.
+ */
+#define RECOMPRESS_PAGES 64u
 
 static int
 layout_init (struct zspage_header *h, uint64_t disksize, unsigned chain_size)
@@ -136,9 +140,12 @@ pool_init (struct store *store, const struct store_config *config)
   };
   int r = zs_pool_create (&zs, &store->pool);
 
-  if (r == 0)
-    store_set_mem_limit (store, config->mem_limit);
-  return r;
+  if (r < 0)
+    return r;
+  store_set_mem_limit (store, config->mem_limit);
+  if (store->strong)
+    zs_set_kept (store->pool, RECOMPRESS_PAGES);
+  return 0;
 }
 
 /* More than can ever be used is no use. */
@@ -172,6 +179,7 @@ locks_init (struct store *store)
   memset (store->stripes, 0, NR_STRIPES * sizeof *store->stripes);
   for (i = 0; i < NR_STRIPES; ++i)
     ranked_lock_init (&store->stripes[i].lock, RANK_SLOT);
+  ranked_lock_init (&store->recompress_lock, RANK_RECOMPRESS);
   ranked_lock_init (&store->table_lock, RANK_TABLE);
   ranked_lock_init (&store->compact_lock, RANK_ROOM);
   ranked_lock_init (&store->bounce_lock, RANK_ROOM);
@@ -199,12 +207,12 @@ store_create (const struct store_config *config, struct store **out)
   store->strong = config->strong;
   atomic_store (&store->writes_with, store->codec);
   store->counts_codec = config->counts_codec;
+  store->counts_strong = config->counts_strong;
   store->budget = config->budget;
   store->room_elsewhere = config->room_elsewhere;
   store->room_opaque = config->room_opaque;
   store->reads_need_ctx =
-    codec_decompress_needs_ctx (codec_pool_id (config->codec)) ||
-    config->strong;
+    codec_decompress_needs_ctx (codec_pool_id (config->codec));
   store->nr_pages = config->disksize / ZSPAGE_PAGE_SIZE;
   store->nr_table_pages =
     (store->nr_pages + SLOTS_PER_TABLE_PAGE - 1) / SLOTS_PER_TABLE_PAGE;
@@ -252,6 +260,7 @@ store_destroy (struct store *store)
   zs_pool_destroy (store->pool);
   for (i = 0; i < NR_STRIPES; ++i)
     ranked_lock_fini (&store->stripes[i].lock);
+  ranked_lock_fini (&store->recompress_lock);
   ranked_lock_fini (&store->table_lock);
   ranked_lock_fini (&store->compact_lock);
   ranked_lock_fini (&store->bounce_lock);
@@ -335,6 +344,13 @@ int
 store_dictionary_level (const struct store *store)
 {
   return codec_pool_level (store->dense ? store->dense : store->codec);
+}
+
+int
+store_strong_level (const struct store *store)
+{
+  return store->strong ? codec_pool_level (store->strong)
+                       : store_dictionary_level (store);
 }
 
 void
@@ -490,11 +506,13 @@ store_stats (struct store *store, struct store_stats *s)
   s->disksize = store->header.disksize;
   s->mem_meta =
     table + zs.meta_bytes + NR_STRIPES * sizeof *store->stripes + sizeof *store;
-  s->mem_meta += s->dictionary_bytes;
+  s->mem_meta += s->dictionary_bytes + atomic_load (&store->learning_bytes);
   if (store->counts_codec)
-    s->mem_meta += codec_pool_bytes (store->codec) +
-                   (store->dense ? codec_pool_bytes (store->dense) : 0) +
-                   (store->strong ? codec_pool_bytes (store->strong) : 0);
+    s->mem_meta += codec_pool_bytes (store->codec);
+  if (store->counts_strong && store->dense)
+    s->mem_meta += codec_pool_bytes (store->dense);
+  if (store->counts_strong && store->strong)
+    s->mem_meta += codec_pool_bytes (store->strong);
   s->mem_reserve =
     (uint64_t) (zs.stock_pages + zs.reserve_pages) * ZSPAGE_PAGE_SIZE;
   s->mem_resident = arena_resident (&store->arena);

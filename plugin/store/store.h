@@ -36,7 +36,8 @@ struct store_config {
    * for recompressing.  The latter are of zstd, or NULL: there is none.
    */
   struct codec_pool *codec, *dense, *strong;
-  bool counts_codec;        /* all, in mem_meta; one of those that share them */
+  /* Whether mem_meta counts them: for one of those that share them. */
+  bool counts_codec, counts_strong; /* strong: and dense */
   struct zs_budget *budget; /* of several stores together; NULL = none */
   /* The budget is used up, or the kernel refuses memory, and this store has
    * nothing to give: make room in others.  Called without locks.  Returns
@@ -58,6 +59,9 @@ uint64_t store_disksize (const struct store *store);
 
 /* The level of zstd for which a dictionary must be digested. */
 int store_dictionary_level (const struct store *store);
+
+/* That of recompression, or if there is none the same. */
+int store_strong_level (const struct store *store);
 
 /* Compress what is written densely from now on, or fast again. */
 void store_set_dense (struct store *store, bool dense);
@@ -174,13 +178,24 @@ unsigned store_generation (const struct store *store);
 struct dictionary *store_dictionary (struct store *store, unsigned generation,
                                      uint64_t *pages);
 
+/* Count so many bytes in mem_meta: what its dictionary is being made of. */
+void store_count_learning (struct store *store, uint64_t bytes);
+
 /* Bytes of the class in which len bytes of a page are stored. */
 size_t store_class_bytes (const struct store *store, size_t len);
 
-/* A copy of a stored page that is compressed, about where the number says.
- * Whether there is one.
+/* How far a sample has come; all zero at first. */
+struct store_sampler {
+  uint64_t table_page; /* of the slot table */
+  uint64_t nth;        /* of those that have memory */
+  uint64_t next;       /* page: those before it were looked at */
+};
+
+/* A copy of a page that is stored compressed: number i, from 0 on in turn, of nr
+ * that are spread evenly over what is stored.  Whether there is one.
  */
-bool store_sample (struct store *store, uint64_t at, void *page);
+bool store_sample (struct store *store, struct store_sampler *at, uint64_t i,
+                   uint64_t nr, void *page);
 
 /* Which pages to recompress: all of what these say. */
 #define STORE_RECOMPRESS_IDLE 1u /* marked idle */

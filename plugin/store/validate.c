@@ -29,8 +29,10 @@ tally_object (void *opaque, zs_ref ref, uint32_t owner)
 static const char *
 check_slots (struct store *store, uint64_t objects)
 {
-  uint64_t idx, table_page, pages = 0, with_object = 0, compr = 0;
+  uint64_t idx, table_page, pages = 0, with_object = 0, compr = 0, lz4 = 0,
+                            settled = 0, zstd[SLOT_GEN_MAX + 1] = {0};
   struct store_stats stats;
+  unsigned g;
 
   for (table_page = 0; table_page < store->nr_table_pages; ++table_page) {
     if (!table_is_present (store, table_page))
@@ -44,6 +46,13 @@ check_slots (struct store *store, uint64_t objects)
       if (idx >= store->nr_pages)
         return "a slot beyond the device is in use";
       pages++;
+      lz4 += slot_kind (word) == SLOT_LZ4;
+      if (slot_kind (word) == SLOT_ZSTD)
+        zstd[slot_generation (word)]++;
+      settled +=
+        (word & (SLOT_MARK_RECOMPRESSED | SLOT_MARK_INCOMPRESSIBLE)) != 0;
+      if (word & SLOT_MARK_IN_WORK)
+        return "a page is being recompressed";
       if (!slot_has_object (word))
         continue;
       with_object++;
@@ -66,6 +75,11 @@ check_slots (struct store *store, uint64_t objects)
     return "orig_data_size is wrong";
   if (stats.compr_data_size != compr)
     return "compr_data_size is wrong";
+  if (stats.lz4_pages != lz4 || stats.settled_pages != settled)
+    return "lz4_pages or settled_pages is wrong";
+  for (g = 0; g <= SLOT_GEN_MAX; ++g)
+    if (dictionary_pages (store, g) != zstd[g])
+      return "a count of the pages that need a dictionary is wrong";
   return NULL;
 }
 

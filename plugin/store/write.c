@@ -54,8 +54,23 @@ image_word (const struct image *image, zs_ref ref)
                                image->generation);
 }
 
-/* Make the image's object and its word.  is_last: the reserve may be used.
- * Errors as of zs_malloc.
+/* When making room was of no use: what is kept for recompressing, or an object
+ * that is too large, or the reserve.
+ */
+static int
+malloc_last (struct store *store, size_t len, uint64_t idx, zs_ref *ref)
+{
+  int r = zs_malloc_kept (store->pool, len, idx, ref);
+
+  if (r < 0 && zs_malloc_below (store->pool, len, SIZE_MAX, idx, ref) == 0)
+    return 0;
+  if (r == -ENOMEM || r == -ENOBUFS)
+    r = zs_malloc_reserve (store->pool, len, idx, ref);
+  return r;
+}
+
+/* Make the image's object and its word.  is_last: by all means.  Errors as of
+ * zs_malloc.
  */
 static int
 image_place (struct store *store, uint64_t idx, const struct image *image,
@@ -68,9 +83,8 @@ image_place (struct store *store, uint64_t idx, const struct image *image,
     *word = image->word;
     return 0;
   }
-  r = zs_malloc (store->pool, image->len, idx, &ref);
-  if (is_last && (r == -ENOMEM || r == -ENOBUFS))
-    r = zs_malloc_reserve (store->pool, image->len, idx, &ref);
+  r = is_last ? malloc_last (store, image->len, idx, &ref)
+              : zs_malloc (store->pool, image->len, idx, &ref);
   if (r < 0)
     return r;
   memcpy (zs_map (store->pool, ref), image->data, image->len);
@@ -79,11 +93,31 @@ image_place (struct store *store, uint64_t idx, const struct image *image,
   return 0;
 }
 
-/* image_place, after it failed with an error: making room, again and again. */
+/* Make the smallest of it that there is; kept has room for a page. */
+static void
+image_shrink (struct store *store, const void *page, void *kept,
+              struct image *image)
+{
+  uint8_t out[ZSPAGE_PAGE_SIZE];
+  unsigned generation;
+  size_t len = recompress_encode (store, page, out, &generation);
+
+  if (len == 0 || len >= image->len)
+    return;
+  image->kind = SLOT_ZSTD;
+  image->generation = generation;
+  image->data = memcpy (kept, out, len);
+  image->len = len;
+}
+
+/* image_place, after it failed with an error: making room, again and again.
+ * What is written again, to a device that is full, must not need more than what
+ * recompression had made of it.
+ */
 static int
-image_place_with_room (struct store *store, uint64_t idx,
-                       const struct image *image, int err, struct room *room,
-                       uint64_t *word)
+image_place_with_room (struct store *store, uint64_t idx, const void *page,
+                       void *kept, struct image *image, int err,
+                       struct room *room, uint64_t *word)
 {
   while (room_make (store, err, room)) {
     room_begin (store, room);
@@ -91,6 +125,7 @@ image_place_with_room (struct store *store, uint64_t idx,
     if (err == 0)
       return 0;
   }
+  image_shrink (store, page, kept, image);
   return image_place (store, idx, image, true, word);
 }
 
@@ -131,7 +166,8 @@ page_write (struct store *store, uint64_t idx, const void *page)
     atomic_fetch_add (&store->pins, 1);
     codec_put (ctx);
     ctx = NULL;
-    placed = image_place_with_room (store, idx, &image, placed, &room, &word);
+    placed = image_place_with_room (store, idx, page, kept, &image, placed,
+                                    &room, &word);
   }
   r = slot_lock_for_write (store, idx, &stripe);
   if (r == 0) {

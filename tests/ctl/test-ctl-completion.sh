@@ -40,7 +40,7 @@ expect_only ()
         "${#COMPREPLY[@]}" -eq "$(wc -w <<<"$1")"
 }
 
-expect_only "list show get set compact idle reset classes watch estimate help" ''
+expect_only "list show get set compact recompress dictionary idle reset classes watch estimate help" ''
 expect_only "compact classes" c
 expect_only "--socket=" --s
 expect_completion "--json --help --output=" -

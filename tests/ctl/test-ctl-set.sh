@@ -50,7 +50,7 @@ expect_failure 1 'default: mm_stat: .*can only be read' set default mm_stat 1
 expect_failure 1 'default: comp_algorithm: .*can only be read' \
     set default comp_algorithm zstd
 expect_failure 1 'default: compact: .*can only be written' get default compact
-expect_failure 1 'nosuch: no such attribute; those that can be set are: mem_l' \
+expect_failure 1 'nosuch: no such attribute; those that can be set are: rec' \
     set default nosuch 1
 expect_failure 1 'nosuch: no such device' set nosuch mem_limit 1
 expect "mem_limit" "$(zspagectl get default mem_limit)" -eq 0

@@ -4,9 +4,12 @@
 # left out.
 # shellcheck source=docs.sh
 . "${0%/*}/docs.sh"
-requires curl jq nbdcopy
+requires curl jq nbdcopy ss
 
-start_nbdkit "$plugin" "stats=unix:$tmp/stats" 64M
+start_nbdkit "$plugin" "stats=unix:$tmp/stats" stats=tcp:127.0.0.1:0 64M
+port=$(ss -Hltnp "src 127.0.0.1" | grep "pid=$server_pid," |
+    awk '{ sub(/.*:/, "", $4); print $4; exit }')
+test -n "$port" || skip "cannot find the port"
 
 # Usage: status PATH [CURL-OPTION...]
 status ()
@@ -33,6 +36,8 @@ long=$(printf '%17000s' '' | tr ' ' x)
 {
     status /metrics
     status /devices/default/mem_limit -X PUT -d much
+    curl -sS -o "$tmp/answer" -w '%{http_code}\n' \
+        "http://127.0.0.1:$port/devices/default/dictionary"
     status /devices/nobody/mm_stat
     status /devices/default/mm_stat -X PUT -d 0
     status /devices/default/reset -X PUT -d 1
@@ -52,6 +57,7 @@ cat >"$tmp/known" <<'EOF'
 BAD_REQUEST
 CONFLICT
 CONTENT_TOO_LARGE
+FORBIDDEN
 METHOD_NOT_ALLOWED
 NOT_FOUND
 OK

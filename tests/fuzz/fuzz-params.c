@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts from people and clients: algorithm_params, export and device names. */
+/* Texts from people and clients: algorithm_params, export and device names, what
+ * is written to recompress.
+ */
 #include <config.h>
 
 #include <errno.h>
@@ -61,6 +63,21 @@ names (const char *text)
     MUST (*p >= ' ' && *p <= '~');
 }
 
+static void
+recompress (const char *text)
+{
+  struct chore_order order = {.job = JOB_RECOMPRESS};
+  char why[256];
+  int r;
+
+  memset (why, 'x', sizeof why);
+  r = stats_recompress_parse (text, &order, why, sizeof why);
+  MUST (r == 0 || r == -EINVAL);
+  MUST (order.max_pages > 0 && order.how.threshold < 4096);
+  MUST (!(order.how.which & ~(STORE_RECOMPRESS_IDLE | STORE_RECOMPRESS_HUGE)));
+  MUST (r == 0 || memchr (why, '\0', sizeof why) != NULL);
+}
+
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
@@ -71,6 +88,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   text[size] = '\0';
   params (text);
   names (text);
+  recompress (text);
   free (text);
   return 0;
 }

@@ -69,6 +69,16 @@ nbdkit_parse_size (const char *text)
                                                      : (int64_t) (n << shift);
 }
 
+/* Which is never freed, so it need not be another each time. */
+char *
+nbdkit_absolute_path (const char *name)
+{
+  static char path[4096];
+
+  snprintf (path, sizeof path, "%s%s", name[0] == '/' ? "" : "/tmp/", name);
+  return path;
+}
+
 int
 nbdkit_parse_bool (const char *text)
 {

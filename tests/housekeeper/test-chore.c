@@ -14,6 +14,8 @@
 /* Copies in a slice; see zs_compact_slice. */
 #define SLICE_MOVES 64
 
+static const struct chore_order compact = {.job = JOB_COMPACT};
+
 /* More slices than anything here can need. */
 #define MANY_SLICES 100000u
 
@@ -83,7 +85,7 @@ an_empty_device_has_no_chores (void **state)
   assert_int_equal (chore_tick (&d.chore), 0);
   assert_int_equal (chore_tick (&d.chore), 0);
   assert_false (chore_is_due (&d.chore));
-  chore_begin (&d.chore, JOB_COMPACT);
+  chore_begin (&d.chore, &compact);
   assert_false (chore_is_due (&d.chore));
   store_fixture_fini (&d.f);
 }
@@ -126,7 +128,7 @@ what_is_stored_survives (void **state)
   for (idx = 0; idx < 2000; ++idx)
     if (idx % 5 != 0)
       trim_pages (d.store, idx, 1);
-  chore_begin (&d.chore, JOB_COMPACT);
+  chore_begin (&d.chore, &compact);
   run_slices (&d);
   for (idx = 0; idx < 2000; ++idx) {
     page_make (PAGE_NOISE, &again, page);
@@ -150,7 +152,7 @@ classes_come_by_what_they_give_for_a_copy (void **state)
   (void) state;
   device_init (&d, 0);
   fragment (&d, 4000);
-  chore_begin (&d.chore, JOB_COMPACT);
+  chore_begin (&d.chore, &compact);
   assert_in_range (d.chore.nr_order, 10, ZS_NR_SIZES);
   for (i = 0; i < d.chore.nr_order; ++i) {
     const struct policy_class *c = &d.chore.order[i];
@@ -202,7 +204,7 @@ a_burst_does_not_end_what_was_asked_for (void **state)
   (void) state;
   device_init (&d, 0);
   fragment (&d, 3000);
-  chore_begin (&d.chore, JOB_COMPACT);
+  chore_begin (&d.chore, &compact);
   chore_slice (&d.chore);
   put_pages (d.store, 3000, 400, PAGE_NOISE, &d.rng);
   chore_slice (&d.chore);
@@ -240,13 +242,13 @@ asking_again_starts_again (void **state)
   (void) state;
   device_init (&d, 0);
   fragment (&d, 2000);
-  chore_begin (&d.chore, JOB_COMPACT);
+  chore_begin (&d.chore, &compact);
   run_slices (&d);
   trim_pages (d.store, 0, 2000);
   fragment (&d, 2000);
-  chore_begin (&d.chore, JOB_COMPACT);
+  chore_begin (&d.chore, &compact);
   chore_slice (&d.chore);
-  chore_begin (&d.chore, JOB_COMPACT);
+  chore_begin (&d.chore, &compact);
   run_slices (&d);
   assert_int_equal (freeable (&d), 0);
   store_fixture_fini (&d.f);

@@ -21,12 +21,14 @@ struct device {
   struct codec_pool *strong;
   struct store *store;
   struct chore chore;
+  unsigned nr_samples;
   struct rng rng;
 };
 
 static void
 device_init (struct device *d, unsigned recompress_cpu)
 {
+  d->nr_samples = 0;
   assert_int_equal (codec_pool_create (CODEC_ZSTD, 6, 1, &d->strong), 0);
   store_fixture_init (&d->f, (struct store_params){.nr_pages = NR_PAGES,
                                                    .codec = CODEC_ZSTD,
@@ -35,7 +37,8 @@ device_init (struct device *d, unsigned recompress_cpu)
   d->rng = rng_make (1);
   chore_init (&d->chore, d->store, true,
               &(struct chore_config){.interval_ms = INTERVAL_MS,
-                                     .recompress_cpu = recompress_cpu});
+                                     .recompress_cpu = recompress_cpu,
+                                     .nr_samples = &d->nr_samples});
 }
 
 static void
@@ -77,6 +80,7 @@ assert_records (struct device *d, uint64_t n)
 static unsigned
 tick (struct device *d)
 {
+  uint64_t pages;
   unsigned n;
 
   chore_tick (&d->chore);
@@ -85,10 +89,13 @@ tick (struct device *d)
     chore_slice (&d->chore);
   }
   if (d->chore.sample && d->chore.sample_is_ready) {
-    struct training t = {.store = d->store,
-                         .level = store_dictionary_level (d->store),
-                         .pages = d->chore.sample,
-                         .nr_pages = d->chore.nr_sample};
+    struct training t = {
+      .store = d->store,
+      .level = store_dictionary_level (d->store),
+      .judge_level = store_strong_level (d->store),
+      .pages = d->chore.sample,
+      .nr_pages = d->chore.nr_sample,
+      .now = store_dictionary (d->store, store_generation (d->store), &pages)};
 
     trainer_run (&t);
     chore_trained (&d->chore, t.dictionary);
@@ -155,20 +162,21 @@ a_dictionary_that_gains_nothing_is_not_kept (void **state)
 {
   struct device d;
   struct store_stats s;
-  uint8_t page[PAGE];
-  uint64_t idx;
+  uint64_t bytes;
 
   (void) state;
   device_init (&d, 100);
-  for (idx = 0; idx < 3000; ++idx) {
-    page_make_noise (&d.rng, 3000, page);
-    put_page (d.store, idx, page);
-  }
-  ticks (&d, 3 * PASS_TICKS);
+  put_records (&d, 3000);
+  tick (&d);
   s = store_stats_now (d.store);
-  assert_int_equal (s.generation, 0);
-  assert_int_equal (s.dictionary_bytes, 0);
-  assert_true (s.recompress_tried > 0);
+  assert_int_equal (s.generation, 1);
+  bytes = s.dictionary_bytes;
+  chore_begin (&d.chore, &(struct chore_order){.job = JOB_TRAIN});
+  tick (&d);
+  assert_null (d.chore.sample);
+  s = store_stats_now (d.store);
+  assert_int_equal (s.generation, 1);
+  assert_int_equal (s.dictionary_bytes, bytes);
   device_fini (&d);
 }
 
@@ -266,7 +274,7 @@ a_reset_forgets_what_was_learnt (void **state)
       while (!d.chore.sample_is_ready)
         chore_slice (&d.chore);
     }
-    chore_begin (&d.chore, JOB_RESET);
+    chore_begin (&d.chore, &(struct chore_order){.job = JOB_RESET});
     while (chore_is_due (&d.chore))
       chore_slice (&d.chore);
     if (i == 1)
@@ -286,6 +294,64 @@ a_reset_forgets_what_was_learnt (void **state)
   }
 }
 
+/* Who trains compares with it. */
+static void
+a_reset_leaves_the_newest_to_a_training (void **state)
+{
+  struct device d;
+  uint64_t pages;
+
+  (void) state;
+  device_init (&d, 100);
+  put_records (&d, 3000);
+  tick (&d);
+  assert_int_equal (store_stats_now (d.store).generation, 1);
+  chore_begin (&d.chore, &(struct chore_order){.job = JOB_TRAIN});
+  while (!d.chore.sample_is_ready)
+    chore_slice (&d.chore);
+  chore_begin (&d.chore, &(struct chore_order){.job = JOB_RESET});
+  while (chore_is_due (&d.chore))
+    chore_slice (&d.chore);
+  chore_tick (&d.chore);
+  assert_int_equal (store_stats_now (d.store).generation, 0);
+  assert_non_null (store_dictionary (d.store, 1, &pages));
+  chore_trained (&d.chore, NULL);
+  chore_tick (&d.chore);
+  assert_null (store_dictionary (d.store, 1, &pages));
+  device_fini (&d);
+}
+
+/* By hand, also while it goes on by itself, and while a dictionary comes. */
+static void
+what_is_ordered_is_done (void **state)
+{
+  struct chore_order order = {.job = JOB_RECOMPRESS, .max_pages = 100};
+  struct device d;
+  unsigned i;
+
+  (void) state;
+  device_init (&d, 0);
+  put_records (&d, 3000);
+  chore_begin (&d.chore, &order);
+  assert_true (chore_is_at (&d.chore, JOB_RECOMPRESS));
+  while (chore_is_due (&d.chore))
+    chore_slice (&d.chore);
+  assert_false (chore_is_at (&d.chore, JOB_RECOMPRESS));
+  assert_int_equal (store_stats_now (d.store).recompress_tried, 100);
+  order.max_pages = UINT64_MAX;
+  chore_begin (&d.chore, &order);
+  for (i = 0; i < 100; ++i)
+    chore_slice (&d.chore);
+  chore_trained (&d.chore, dictionary_of_records (0, 3));
+  while (chore_is_due (&d.chore))
+    chore_slice (&d.chore);
+  assert_int_equal (store_stats_now (d.store).recompress_tried, 3000);
+  assert_true (store_stats_now (d.store).dictionary_pages > 2000);
+  assert_int_equal (store_stats_now (d.store).settled_pages, 3000);
+  assert_records (&d, 3000);
+  device_fini (&d);
+}
+
 /* The policy alone. */
 
 static struct policy_decision
@@ -297,6 +363,29 @@ at (struct policy_state *state, uint64_t coded, uint64_t elapsed_ms)
                                    .elapsed_ms = elapsed_ms};
 
   return policy_tick (state, &f);
+}
+
+static void
+what_is_new_is_learnt_before_a_pass (void **state)
+{
+  struct policy_state s = {0};
+  struct policy_decision d;
+
+  (void) state;
+  assert_true (at (&s, 3000, 1000).train);
+  policy_trained (&s, true);
+  d = at (&s, 6000, 1000);
+  assert_true (d.train && !d.recompress);
+  d = at (&s, 6000, 1000);
+  assert_true (!d.train && !d.recompress); /* it is going on */
+  policy_trained (&s, true);
+  d = at (&s, 6000, 1000);
+  assert_true (!d.train && d.recompress);
+  /* A fifth more is less than what is worth it. */
+  d = at (&s, 7000, POLICY_PASS_MS);
+  assert_true (!d.train && d.recompress);
+  d = at (&s, 9000, POLICY_PASS_MS);
+  assert_true (d.train && !d.recompress);
 }
 
 static void
@@ -364,6 +453,9 @@ main (void)
     cmocka_unit_test (none_of_the_processor_is_none),
     cmocka_unit_test (a_reset_forgets_what_was_learnt),
     cmocka_unit_test (memory_is_short_from_half_of_a_limit_on),
+    cmocka_unit_test (a_reset_leaves_the_newest_to_a_training),
+    cmocka_unit_test (what_is_ordered_is_done),
+    cmocka_unit_test (what_is_new_is_learnt_before_a_pass),
     cmocka_unit_test (training_in_vain_becomes_rare),
   };
 

@@ -92,7 +92,9 @@ on_ask (uv_async_t *handle)
   unsigned i;
 
   for (i = 0; i < fx->ask_times; ++i)
-    if (housekeeper_do (fx->hk, fx->ask_device, JOB_COMPACT, on_done, fx) < 0)
+    if (housekeeper_do (fx->hk, fx->ask_device,
+                        &(struct chore_order){.job = JOB_COMPACT}, on_done,
+                        fx) < 0)
       abort ();
 }
 

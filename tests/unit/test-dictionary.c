@@ -200,6 +200,45 @@ nothing_is_made_of_nothing (void **state)
   free (out);
 }
 
+/* What zstd wants for a dictionary depends on its length; and what a context has
+ * room for, on the level.  A page that compresses is never stored raw for that.
+ */
+static void
+any_length_goes_with_any_level (void **state)
+{
+  static const size_t lens[] = {32768, 114688, 131072, 200000, DICTIONARY_MAX};
+  uint8_t *pages = pages_of_records (1), *bytes = malloc (DICTIONARY_MAX);
+  struct dictionary *trained = dictionary_of_records (0, FAST), *d;
+  const void *begin, *out;
+  const char *why = "";
+  size_t i, len;
+  int level;
+
+  (void) state;
+  assert_non_null (bytes);
+  begin = dictionary_bytes (trained, &len);
+  memcpy (bytes, begin, len);
+  memcpy (bytes + len, pages, DICTIONARY_MAX - len);
+  for (level = -5; level <= codec_levels (CODEC_ZSTD).max; ++level) {
+    struct codec_pool *pool = pool_of (level);
+
+    for (i = 0; i < NELEM (lens); ++i) {
+      struct codec_ctx *ctx = codec_get (pool);
+
+      if (dictionary_create (bytes, lens[i], level, &d, &why) < 0)
+        fail_msg ("level %d, %zu bytes: %s", level, lens[i], why);
+      len = codec_compress (ctx, d, pages, MAX_LEN, &out);
+      assert_in_range (len, 1, ZSPAGE_PAGE_SIZE / 2);
+      codec_put (ctx);
+      dictionary_destroy (d);
+    }
+    codec_pool_destroy (pool);
+  }
+  dictionary_destroy (trained);
+  free (bytes);
+  free (pages);
+}
+
 int
 main (void)
 {
@@ -209,6 +248,7 @@ main (void)
     cmocka_unit_test (hostile_data_do_no_harm),
     cmocka_unit_test (what_is_no_dictionary_is_refused),
     cmocka_unit_test (nothing_is_made_of_nothing),
+    cmocka_unit_test (any_length_goes_with_any_level),
   };
 
   return cmocka_run_group_tests (tests, test_setup, NULL);

@@ -372,6 +372,100 @@ without_memory_it_is_tried_again_later (void **state)
   fixture_fini (&x);
 }
 
+/* Each tenth of what is stored has a tenth of the sample, wherever it is in the
+ * device, and no page is in it twice.
+ */
+static void
+a_sample_is_of_all_that_is_stored (void **state)
+{
+  static const uint64_t starts[] = {0, 5120, 1 << 20, 9999872};
+  const uint64_t n = 4096, nr = 1000;
+  unsigned tenths[10] = {0};
+  bool seen[4096] = {false};
+  struct store_sampler at = {0};
+  struct fixture x;
+  uint8_t page[PAGE];
+  uint64_t i, k, found = 0;
+
+  (void) state;
+  fixture_init (&x, (struct store_params){.nr_pages = 10 << 20});
+  for (i = 0; i < n; ++i) {
+    memset (page, 0, PAGE);
+    for (k = 0; k < 20; ++k)
+      memcpy (page + 100 * k, &i, sizeof i);
+    put_page (x.f.store, starts[i * 4 / n] + i % (n / 4), page);
+  }
+  for (i = 0; i < nr; ++i) {
+    if (!store_sample (x.f.store, &at, i, nr, page))
+      continue;
+    memcpy (&k, page, sizeof k);
+    assert_true (k < n && !seen[k]);
+    seen[k] = true;
+    tenths[k * 10 / n]++;
+    found++;
+  }
+  /* Some places of the table have nothing. */
+  assert_in_range (found, nr / 2, nr);
+  for (i = 0; i < 10; ++i)
+    assert_in_range (tenths[i], found / 20, found / 6);
+  fixture_fini (&x);
+}
+
+/* Write records from page 0 on until there is no room; returns how many. */
+static uint64_t
+fill (struct store *store, struct rng rng)
+{
+  uint8_t page[PAGE];
+  uint64_t idx;
+  int r;
+
+  for (idx = 0;; ++idx) {
+    page_of_records (&rng, 0, page);
+    r = store_write (store, page, PAGE, idx * PAGE);
+    if (r == -ENOSPC)
+      return idx;
+    assert_int_equal (r, 0);
+  }
+}
+
+static void
+a_write_without_room_recompresses_first (void **state)
+{
+  const struct rng rng = rng_make (7);
+  struct fixture x;
+  struct store_stats s;
+  struct codec_pool *dense;
+  uint64_t without, with, again;
+
+  (void) state;
+  assert_int_equal (codec_pool_create (CODEC_ZSTD, 3, 0, &dense), 0);
+  fixture_init (&x, (struct store_params){.nr_pages = 4096,
+                                          .limit_pages = 300,
+                                          .codec = CODEC_LZ4,
+                                          .dense = dense});
+  x.f.store->strong = NULL;
+  without = fill (x.f.store, rng);
+  store_reset (x.f.store);
+  x.f.store->strong = x.strong;
+  add (&x, 0);
+  with = fill (x.f.store, rng);
+  s = store_stats_now (x.f.store);
+  print_message ("%llu pages without, %llu with\n",
+                 (unsigned long long) without, (unsigned long long) with);
+  assert_true (with * 2 > without * 3);
+  assert_records (x.f.store, 0, with, 0, rng);
+  assert_true (s.mem_used_max <= s.mem_limit);
+  /* And when there is nothing left to gain, it is not tried for ever. */
+  assert_true (s.recompress_tried <= 2 * with);
+  /* All of it can be written again. */
+  store_set_dense (x.f.store, true);
+  again = fill (x.f.store, rng);
+  print_message ("%llu pages again\n", (unsigned long long) again);
+  assert_true (again >= with);
+  fixture_fini (&x);
+  codec_pool_destroy (dense);
+}
+
 /* Everything at once: writers and readers, each with pages of its own and a
  * memory of what is in them, new generations, recompression, compaction.
  */
@@ -383,6 +477,7 @@ struct writer {
   struct store *store;
   unsigned number;
   size_t ops;
+  bool may_be_full;
   const char *wrong;
 };
 
@@ -408,6 +503,7 @@ write_and_read (void *arg)
   uint8_t want[PAGE], got[PAGE];
   uint32_t next = 1;
   size_t n;
+  int r;
 
   for (n = 0; n < w->ops && !w->wrong; ++n) {
     uint64_t i = rng_below (&rng, OWN_PAGES);
@@ -422,7 +518,10 @@ write_and_read (void *arg)
     case 2:
     case 3:
       own_page (w, i, next, want);
-      if (store_write (w->store, want, PAGE, offset) < 0)
+      r = store_write (w->store, want, PAGE, offset);
+      if (r == -ENOSPC && w->may_be_full)
+        break;
+      if (r < 0)
         w->wrong = "a write failed";
       versions[i] = next++;
       break;
@@ -460,7 +559,8 @@ housekeep (void *arg)
     n = 5;
     if (!store_recompress_slice (x->f.store, &x->how, &at, &n))
       at = 0;
-    store_sample (x->f.store, rounds * 7919, page);
+    store_sample (x->f.store, &(struct store_sampler){0}, rounds * 7919 % 1000,
+                  1000, page);
     store_dictionaries_reap (x->f.store);
     if (rounds % 10 == 0)
       store_compact (x->f.store);
@@ -469,7 +569,7 @@ housekeep (void *arg)
 }
 
 static void
-all_at_once_loses_nothing (void **state)
+all_at_once (struct store_params params, bool may_be_full)
 {
   struct fixture x;
   struct writer w[WRITERS];
@@ -477,13 +577,14 @@ all_at_once_loses_nothing (void **state)
   struct store_stats s;
   unsigned i;
 
-  (void) state;
-  fixture_init (&x, (struct store_params){.codec = CODEC_ZSTD,
-                                          .limit_pages = WRITERS * OWN_PAGES});
+  fixture_init (&x, params);
+  if (params.codec == CODEC_LZ4)
+    x.level = STRONG; /* which nothing else compresses at */
   writers_done = false;
   assert_int_equal (pthread_create (&keeper, NULL, housekeep, &x), 0);
   for (i = 0; i < WRITERS; ++i) {
-    w[i] = (struct writer){x.f.store, i, test_scaled (20000), NULL};
+    w[i] =
+      (struct writer){x.f.store, i, test_scaled (20000), may_be_full, NULL};
     assert_int_equal (pthread_create (&threads[i], NULL, write_and_read, &w[i]),
                       0);
   }
@@ -503,6 +604,25 @@ all_at_once_loses_nothing (void **state)
   fixture_fini (&x);
 }
 
+static void
+all_at_once_loses_nothing (void **state)
+{
+  (void) state;
+  all_at_once ((struct store_params){.codec = CODEC_ZSTD,
+                                     .limit_pages = WRITERS * OWN_PAGES},
+               false);
+}
+
+/* Writers recompress as well. */
+static void
+all_at_once_at_the_limit_loses_nothing (void **state)
+{
+  (void) state;
+  all_at_once ((struct store_params){.codec = CODEC_LZ4,
+                                     .limit_pages = WRITERS * OWN_PAGES / 4},
+               true);
+}
+
 int
 main (void)
 {
@@ -515,7 +635,10 @@ main (void)
     cmocka_unit_test (a_reset_keeps_only_what_was_given),
     cmocka_unit_test (dense_is_zstd_from_then_on),
     cmocka_unit_test (without_memory_it_is_tried_again_later),
+    cmocka_unit_test (a_sample_is_of_all_that_is_stored),
+    cmocka_unit_test (a_write_without_room_recompresses_first),
     cmocka_unit_test (all_at_once_loses_nothing),
+    cmocka_unit_test (all_at_once_at_the_limit_loses_nothing),
   };
 
   return cmocka_run_group_tests (tests, test_setup, NULL);
