@@ -2,11 +2,13 @@
 
 /* Owns the verb estimate: what real pages would cost a server, found out by
  * storing them as the server does, in a store of this process, one codec
- * after the other.  Each page is read back and compared.
+ * after the other.  Each page is read back and compared.  With auto, it was
+ * recompressed before.
  *
  * Processor time is this thread's, for writing and reading one page at a
  * time, each of them for the first time, as swap does it: that includes
- * finding memory, which the kernel may have to clear first.
+ * finding memory, which the kernel may have to clear first.  Apart from it is
+ * what a server does with auto later, while nobody waits.
  */
 
 #include <config.h>
@@ -21,6 +23,7 @@
 #include <jansson.h>
 #include <libsmartcols.h>
 
+#include "estimate-auto.h"
 #include "message.h"
 #include "progress.h"
 #include "sample.h"
@@ -29,16 +32,18 @@
 #include "zspage-page.h"
 
 /* The default levels, 1 of lz4 and 3 of zstd, and what one gets for less and
- * for more time.
+ * for more time; and auto, which writes by lz4 at its default level.
  */
 static const struct candidate {
   enum codec_id codec;
   int level;
+  bool is_auto;
 } candidates[] = {
-  {CODEC_LZ4, 1},
-  {CODEC_ZSTD, 1},
-  {CODEC_ZSTD, 3},
-  {CODEC_ZSTD, 9},
+  {.codec = CODEC_LZ4, .level = 1},
+  {.codec = CODEC_ZSTD, .level = 1},
+  {.codec = CODEC_ZSTD, .level = 3},
+  {.codec = CODEC_ZSTD, .level = 9},
+  {.codec = CODEC_LZ4, .level = 1, .is_auto = true},
 };
 #define NR_CANDIDATES (sizeof candidates / sizeof candidates[0])
 
@@ -52,14 +57,32 @@ struct outcome {
   uint64_t data_bytes, compr_bytes, memory_bytes, meta_bytes;
   uint64_t same_pages, huge_pages;
   uint64_t write_ns, read_ns; /* of all pages */
+  uint64_t later_ns;          /* to train, recompress and compact, with auto */
 };
 
 struct run {
   const struct ctl_sample *sample;
   struct ctl_progress progress;
-  /* Of this try; half of a page when it is written, half when read. */
-  uint64_t done_bytes;
+  /* Of this try: how often it handles each page, and how many it handled. */
+  unsigned nr_rounds;
+  uint64_t nr_handled;
 };
+
+static const char *
+algorithm (const struct candidate *candidate)
+{
+  return candidate->is_auto ? "auto" : codec_name (candidate->codec);
+}
+
+/* What to call it when there is only a line for it. */
+static void
+label_text (const struct candidate *candidate, char text[32])
+{
+  if (candidate->is_auto)
+    snprintf (text, 32, "auto");
+  else
+    snprintf (text, 32, "%s %d", algorithm (candidate), candidate->level);
+}
 
 static uint64_t
 cpu_now_ns (void)
@@ -79,8 +102,9 @@ batch_end (const struct ctl_sample *sample, size_t i)
 static void
 batch_done (struct run *run, size_t nr_pages)
 {
-  run->done_bytes += nr_pages * (ZSPAGE_PAGE_SIZE / 2);
-  ctl_progress_update (&run->progress, run->done_bytes);
+  run->nr_handled += nr_pages;
+  ctl_progress_update (&run->progress,
+                       run->nr_handled * ZSPAGE_PAGE_SIZE / run->nr_rounds);
 }
 
 static int
@@ -136,19 +160,38 @@ read_pages (struct run *run, struct store *store, uint64_t *ns)
 }
 
 static int
-try_store (struct run *run, struct codec_pool *codec, struct outcome *outcome)
+recompress_pages (struct run *run, struct store *store, uint64_t *ns)
 {
-  const struct store_config config = {
-    .name = "estimate",
-    .disksize = (uint64_t) run->sample->nr_pages * ZSPAGE_PAGE_SIZE,
-    .chain_size = ZS_CHAIN_DFLT,
-    .codec = codec,
-  };
+  const uint64_t nr_pages = run->sample->nr_pages;
+  uint64_t at = 0, first, start_ns = cpu_now_ns ();
+  bool more = true;
+  int r;
+
+  r = ctl_auto_begin (store);
+  *ns += cpu_now_ns () - start_ns;
+  while (r == 0 && more) {
+    first = at;
+    start_ns = cpu_now_ns ();
+    more = ctl_auto_slice (store, &at);
+    *ns += cpu_now_ns () - start_ns;
+    at = at < nr_pages ? at : nr_pages;
+    batch_done (run, at - first);
+  }
+  start_ns = cpu_now_ns ();
+  ctl_auto_end (store);
+  *ns += cpu_now_ns () - start_ns;
+  return r;
+}
+
+static int
+try_store (struct run *run, const struct store_config *config,
+           struct outcome *outcome)
+{
   struct store_stats first, stats;
   struct store *store;
   int r;
 
-  r = store_create (&config, &store);
+  r = store_create (config, &store);
   if (r < 0)
     return r;
   /* What a device takes from its first page on is no share of the pages. */
@@ -156,6 +199,8 @@ try_store (struct run *run, struct codec_pool *codec, struct outcome *outcome)
   store_stats (store, &first);
   if (r == 0)
     r = write_pages (run, store, &outcome->write_ns);
+  if (r == 0 && config->strong)
+    r = recompress_pages (run, store, &outcome->later_ns);
   if (r == 0)
     r = read_pages (run, store, &outcome->read_ns);
   store_stats (store, &stats);
@@ -173,19 +218,27 @@ static int
 try_candidate (struct run *run, const struct candidate *candidate,
                const char *label, struct outcome *outcome)
 {
-  struct codec_pool *codec;
+  struct store_config config = {
+    .name = "estimate",
+    .disksize = (uint64_t) run->sample->nr_pages * ZSPAGE_PAGE_SIZE,
+    .chain_size = ZS_CHAIN_DFLT,
+  };
   int r;
 
-  r = codec_pool_create (candidate->codec, candidate->level, 1, &codec);
-  if (r < 0)
-    return r;
-  run->done_bytes = 0;
-  ctl_progress_start (&run->progress, label,
-                      (uint64_t) run->sample->nr_pages * ZSPAGE_PAGE_SIZE);
-  run->progress.next_tenth = 10; /* a line for each try is enough */
-  r = try_store (run, codec, outcome);
-  ctl_progress_stop (&run->progress);
-  codec_pool_destroy (codec);
+  r = codec_pool_create (candidate->codec, candidate->level, 1, &config.codec);
+  if (r == 0 && candidate->is_auto)
+    r = ctl_auto_codecs (&config);
+  if (r == 0) {
+    run->nr_rounds = candidate->is_auto ? 3 : 2;
+    run->nr_handled = 0;
+    ctl_progress_start (&run->progress, label, config.disksize);
+    run->progress.next_tenth = 10; /* a line for each try is enough */
+    r = try_store (run, &config, outcome);
+    ctl_progress_stop (&run->progress);
+  }
+  codec_pool_destroy (config.codec);
+  codec_pool_destroy (config.dense);
+  codec_pool_destroy (config.strong);
   return r;
 }
 
@@ -203,19 +256,17 @@ try_all (const struct ctl_sample *sample, struct outcome *outcomes)
   r = try_candidate (&run, &candidates[0], "warm-up", &outcomes[0]);
   memset (&outcomes[0], 0, sizeof outcomes[0]);
   for (i = 0; i < NR_CANDIDATES && r == 0; i++) {
-    snprintf (label, sizeof label, "%s %d", codec_name (candidates[i].codec),
-              candidates[i].level);
+    label_text (&candidates[i], label);
     r = try_candidate (&run, &candidates[i], label, &outcomes[i]);
   }
   if (r == 0)
     return 0;
-  i = i > 0 ? i - 1 : 0;
+  label_text (&candidates[i > 0 ? i - 1 : 0], label);
   if (r == -EIO)
-    return ctl_fail ("%s level %d: pages read back are not those written: "
+    return ctl_fail ("%s: pages read back are not those written: "
                      "do not use this build",
-                     codec_name (candidates[i].codec), candidates[i].level);
-  return ctl_fail ("%s level %d: %s", codec_name (candidates[i].codec),
-                   candidates[i].level, strerror (-r));
+                     label);
+  return ctl_fail ("%s: %s", label, strerror (-r));
 }
 
 static uint64_t
@@ -248,10 +299,13 @@ add_row (struct libscols_table *table, const struct candidate *candidate,
          const struct outcome *o, const struct ctl_sample *sample, bool bytes)
 {
   struct libscols_line *line = scols_table_new_line (table, NULL);
-  char level[16], data[32], compr[32], memory[32], numbers[5][32];
+  char level[16], data[32], compr[32], memory[32], numbers[6][32];
   size_t i;
 
-  snprintf (level, sizeof level, "%d", candidate->level);
+  if (candidate->is_auto)
+    snprintf (level, sizeof level, "-");
+  else
+    snprintf (level, sizeof level, "%d", candidate->level);
   if (bytes) {
     snprintf (data, sizeof data, "%" PRIu64, o->data_bytes);
     snprintf (compr, sizeof compr, "%" PRIu64, o->compr_bytes);
@@ -268,12 +322,14 @@ add_row (struct libscols_table *table, const struct candidate *candidate,
   snprintf (numbers[2], sizeof numbers[2], "%.1f",
             us_per_page (o->read_ns, sample));
   snprintf (numbers[3], sizeof numbers[3], "%.1f",
-            percent (o->huge_pages, sample));
+            us_per_page (o->later_ns, sample));
   snprintf (numbers[4], sizeof numbers[4], "%.1f",
+            percent (o->huge_pages, sample));
+  snprintf (numbers[5], sizeof numbers[5], "%.1f",
             percent (o->same_pages, sample));
 
   const char *const cells[] = {
-    codec_name (candidate->codec),
+    algorithm (candidate),
     level,
     data,
     compr,
@@ -283,6 +339,7 @@ add_row (struct libscols_table *table, const struct candidate *candidate,
     numbers[2],
     numbers[3],
     numbers[4],
+    numbers[5],
   };
   for (i = 0; line != NULL && i < sizeof cells / sizeof cells[0]; i++) {
     if (scols_line_set_data (line, i, cells[i]) != 0)
@@ -296,8 +353,8 @@ print_table (const struct ctl_invocation *inv, const struct ctl_sample *sample,
              const struct outcome *outcomes)
 {
   static const char *const titles[] = {
-    "ALGORITHM", "LEVEL",    "DATA",    "COMPR", "MEMORY",
-    "RATIO",     "WRITE-US", "READ-US", "HUGE%", "SAME%",
+    "ALGORITHM", "LEVEL",   "DATA",     "COMPR", "MEMORY", "RATIO",
+    "WRITE-US",  "READ-US", "LATER-US", "HUGE%", "SAME%",
   };
   struct libscols_table *table = scols_new_table ();
   bool ok = table != NULL;
@@ -318,6 +375,23 @@ print_table (const struct ctl_invocation *inv, const struct ctl_sample *sample,
   return ok ? 0 : ctl_fail ("cannot print the table: %s", strerror (ENOMEM));
 }
 
+static json_t *
+row_json (const struct candidate *candidate, const struct outcome *o,
+          const struct ctl_sample *sample)
+{
+  json_t *level =
+    candidate->is_auto ? json_null () : json_integer (candidate->level);
+
+  return json_pack (
+    "{s:s, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I}", "algorithm",
+    algorithm (candidate), "level", level, "data", (json_int_t) o->data_bytes,
+    "compr", (json_int_t) o->compr_bytes, "memory", (json_int_t) all_memory (o),
+    "ratio", ratio (o), "write_us", us_per_page (o->write_ns, sample),
+    "read_us", us_per_page (o->read_ns, sample), "later_us",
+    us_per_page (o->later_ns, sample), "huge_pages", (json_int_t) o->huge_pages,
+    "same_pages", (json_int_t) o->same_pages);
+}
+
 static int
 print_json (const struct ctl_sample *sample, const struct outcome *outcomes)
 {
@@ -326,18 +400,8 @@ print_json (const struct ctl_sample *sample, const struct outcome *outcomes)
   int r;
 
   for (i = 0; i < NR_CANDIDATES; i++) {
-    const struct outcome *o = &outcomes[i];
-
-    json_array_append_new (
-      rows, json_pack ("{s:s, s:i, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:I}",
-                       "algorithm", codec_name (candidates[i].codec), "level",
-                       candidates[i].level, "data", (json_int_t) o->data_bytes,
-                       "compr", (json_int_t) o->compr_bytes, "memory",
-                       (json_int_t) all_memory (o), "ratio", ratio (o),
-                       "write_us", us_per_page (o->write_ns, sample), "read_us",
-                       us_per_page (o->read_ns, sample), "huge_pages",
-                       (json_int_t) o->huge_pages, "same_pages",
-                       (json_int_t) o->same_pages));
+    json_array_append_new (rows,
+                           row_json (&candidates[i], &outcomes[i], sample));
   }
   all =
     json_pack ("{s:I, s:I, s:o}", "pages", (json_int_t) sample->nr_pages,

@@ -13,7 +13,7 @@ read -r orig compr used _ _ same _ huge _ < <(zspagectl get default mm_stat)
 expect_status 0 estimate --file "$tmp/pages" --json
 jq -e ".pages == $nr and .pages_in_all == $nr and
     ([.estimates[] | \"\(.algorithm) \(.level)\"] ==
-        [\"lz4 1\", \"zstd 1\", \"zstd 3\", \"zstd 9\"]) and
+        [\"lz4 1\", \"zstd 1\", \"zstd 3\", \"zstd 9\", \"auto null\"]) and
     (.estimates[0] | .data == $orig and .compr == $compr and
         .same_pages == $same and .huge_pages == $huge and
         .memory >= $used and .memory < $used + $nr * 64 + 262144) and
@@ -24,15 +24,16 @@ jq -e ".pages == $nr and .pages_in_all == $nr and
 
 # A table on stdout, progress on stderr.
 expect_status 0 estimate --file "$tmp/pages" --bytes --raw
-expect "rows" "$(wc -l <"$tmp/out")" -eq 5
+expect "rows" "$(wc -l <"$tmp/out")" -eq 6
 expect "titles" "$(head -n 1 "$tmp/out")" = \
-    "ALGORITHM LEVEL DATA COMPR MEMORY RATIO WRITE-US READ-US HUGE% SAME%"
+    "ALGORITHM LEVEL DATA COMPR MEMORY RATIO WRITE-US READ-US LATER-US HUGE% SAME%"
 expect_match "lz4" "$(sed -n 2p "$tmp/out")" "^lz4 1 $orig $compr [0-9]+ "
+expect_match "auto" "$(tail -n 1 "$tmp/out")" "^auto - $orig [0-9]+ [0-9]+ "
 # A line for each try, which counts its own pages, and for one before.
-expect "lines of progress" "$(grep -c '100%' "$tmp/err")" -eq 5
+expect "lines of progress" "$(grep -c '100%' "$tmp/err")" -eq 6
 mb=$(awk -v nr="$nr" 'BEGIN { printf "%.0f", nr * 4096 / 1e6 }')
 expect_match "progress" "$(tail -n 1 "$tmp/err")" \
-    "zstd 9 100%  $mb of $mb MB"
+    "auto 100%  $mb of $mb MB"
 
 # Some pages stand for all.
 expect_status 0 estimate --file "$tmp/pages" --max-pages 100 --json
