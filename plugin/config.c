@@ -24,6 +24,7 @@ struct server_config server_config = {
   .stats_mode = STATS_MODE_DFLT,
   .defaults = {.name = DEFAULT_DEVICE_NAME,
                .codec = CODEC_LZ4,
+               .is_auto = true,
                .chain_size = ZS_CHAIN_DFLT},
 };
 
@@ -31,10 +32,10 @@ const char zspage_config_help[] =
   "[disksize=]<SIZE>      (required) Size of a device, uncompressed: 4G.\n"
   "mem_limit=<SIZE>       Most memory for its compressed pages; then writes\n"
   "                       fail with ENOSPC (default: 0, no limit).\n"
-  "comp_algorithm=lz4|zstd|auto\n"
-  "                       How pages are compressed (default: lz4).  auto: by\n"
-  "                       lz4, and when not used for a while again by zstd,\n"
-  "                       with dictionaries that the server trains.\n"
+  "comp_algorithm=auto|lz4|zstd\n"
+  "                       How pages are compressed.  auto (default): by lz4,\n"
+  "                       and when not used for a while again by zstd, with\n"
+  "                       dictionaries that the server trains.\n"
   "algorithm_params=\"level=<N> dict=<FILE>\"\n"
   "                       lz4: acceleration, 1 (default) to 65537.\n"
   "                       zstd: level, up to 22 (default: 3).\n"
@@ -127,7 +128,7 @@ parse_comp_algorithm (struct device_config *c, const char *key,
     c->codec = CODEC_LZ4;
   if (c->is_auto || codec_by_name (value, &c->codec))
     return 0;
-  nbdkit_error ("%s=%s: unknown algorithm; allowed: %s, %s, auto", key, value,
+  nbdkit_error ("%s=%s: unknown algorithm; allowed: auto, %s, %s", key, value,
                 codec_name (CODEC_LZ4), codec_name (CODEC_ZSTD));
   return -1;
 }

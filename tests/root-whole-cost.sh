@@ -15,10 +15,10 @@ real_pages $nr_pages "$tmp/pages"
 zram_store "$tmp/pages"
 read -r _ _ k_used _ <<<"$zram_mm_stat"
 
-# Usage: grow PLUGIN; sets empty and full
+# Usage: grow PLUGIN [OPTION]; sets empty and full
 grow ()
 {
-    start_nbdkit "$1" $((nr_pages * 4096))
+    start_nbdkit "$1" $((nr_pages * 4096)) "${@:2}"
     empty=$(all_bytes) empty_pss=$(pss_bytes)
     quietly "$zspage_pages" store --connections=4 "$uri" "$tmp/pages"
     # Until the connections' threads have ended.
@@ -29,7 +29,7 @@ grow ()
 grow null
 null=$((full - empty))
 echo "| nbdkit null:  all $empty -> $full, PSS $empty_pss -> $full_pss"
-grow "$plugin"
+grow "$plugin" comp_algorithm=lz4
 echo "| this plugin:  all $empty -> $full, PSS $empty_pss -> $full_pss," \
     "st_blocks $(memfd_bytes)"
 cost=$((full - empty - null))

@@ -20,7 +20,7 @@ check ()
     local text figures want="" sep="" i
 
     for text in "$(description)" "$(description --list)"; do
-        expect_match "description" "$text" "^compressed RAM \(lz4\): $1; mm_stat: "
+        expect_match "description" "$text" "^compressed RAM \(auto\): $1; mm_stat: "
         read -r -a figures < <(node mm_stat)
         want="" sep=""
         for i in "${!names[@]}"; do

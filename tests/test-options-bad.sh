@@ -40,7 +40,7 @@ done
 bad "ahead=2G:" "at most 1073741824 bytes (1G), or 0" 1G ahead=2G
 
 for algorithm in '' gzip LZ4 lz4hc lz4,zstd 'lz4 '; do
-    bad "comp_algorithm=$algorithm:" "allowed: lz4, zstd, auto" \
+    bad "comp_algorithm=$algorithm:" "allowed: auto, lz4, zstd" \
         1G "comp_algorithm=$algorithm"
 done
 
@@ -83,7 +83,7 @@ for algorithm in zstd auto; do
     done
 done
 bad "lz4 takes no dictionary" "zstd and auto do" \
-    1G "algorithm_params=dict=$tmp/foreign"
+    1G comp_algorithm=lz4 "algorithm_params=dict=$tmp/foreign"
 for n in 101 -1 x ''; do
     bad "recompress_cpu" "" 1G "recompress_cpu=$n"
 done

@@ -14,7 +14,7 @@ read -r -a titles <"$tmp/out"
 expect "titles" "${titles[*]}" = "NAME DISKSIZE DATA COMPR TOTAL RATIO\
  ALGORITHM MEM-LIMIT MEM-USED MIGRATED"
 expect_match "row" "$(sed -n 2p "$tmp/out")" \
-    '^default +64M +7\.8M +[0-9.]+M +[0-9.]+M +[0-9]\.[0-9]{2} lz4 +32M '
+    '^default +64M +7\.8M +[0-9.]+M +[0-9.]+M +[0-9]\.[0-9]{2} auto +32M '
 
 # In bytes, the figures are the server's.
 expect_status 0 list --bytes --noheadings --raw default
@@ -48,7 +48,7 @@ expect "keys" "$(jq -r '.devices[0] | keys_unsorted | join(" ")' "$tmp/out")" \
     = "name disksize data compr total ratio algorithm mem_limit mem_used\
  migrated"
 jq -e ".devices[0] | .name == \"default\" and .data == $orig and
-    .total == $used and .algorithm == \"lz4\" and .migrated == 0 and
+    .total == $used and .algorithm == \"auto\" and .migrated == 0 and
     (.ratio - .data / .total | fabs) < 0.01" "$tmp/out" >/dev/null ||
     die "$(cat "$tmp/out")"
 expect_status 0 --json --output-all

@@ -18,6 +18,6 @@ for name in "" vm1 vm2; do
     description=$(jq -r --arg name "$name" '.exports[] |
         select (.["export-name"] == $name) | .description' "$tmp/list")
     expect_match "description of '$name'" "$description" \
-        '^compressed RAM \(lz4\): .* stored in .*mm_stat: orig_data_size='
+        '^compressed RAM \(auto\): .* stored in .*mm_stat: orig_data_size='
 done
 expect_match "description of vm2" "$description" '2\.0 MiB stored.*limit of 8\.0'
