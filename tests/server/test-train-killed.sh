@@ -28,7 +28,7 @@ train ()
     >/dev/null
 mkdir "$tmp/home"
 export TMPDIR=$tmp/home
-cd "$tmp/home"
+cd "$tmp/home" || die "no directory"
 for ((round = 1; round <= 3; round++)); do
     start_with_stats 64M compact_interval=0
     train || die "it does not train"
