@@ -46,14 +46,14 @@ struct scheduling {
  * nobody waits for: with it the thread comes late itself, as HTTP must not.
  */
 static void
-give_way (bool long_slice)
+give_way (int nice, bool long_slice)
 {
   const struct scheduling s = {.size = sizeof s,
                                .policy = SCHED_OTHER,
-                               .nice = NICE,
+                               .nice = nice,
                                .runtime = long_slice ? SLICE_NS : 0};
 
-  setpriority (PRIO_PROCESS, gettid (), NICE);
+  setpriority (PRIO_PROCESS, gettid (), nice);
   syscall (SYS_sched_setattr, 0, &s, 0);
 }
 
@@ -152,7 +152,7 @@ trainer_main (void *arg)
   struct housekeeper *hk = arg;
 
   pthread_setname_np (pthread_self (), "zspage-trainer");
-  setpriority (PRIO_PROCESS, gettid (), TRAINER_NICE);
+  give_way (TRAINER_NICE, true);
   if (hk->devices.in_background)
     hk->devices.in_background (hk->devices.opaque);
   trainer_run (&hk->training);
@@ -252,7 +252,7 @@ on_idle (uv_idle_t *handle)
   }
   requests_answer (hk);
   uv_idle_stop (&hk->idle);
-  give_way (false);
+  give_way (NICE, false);
 }
 
 static void
@@ -260,7 +260,7 @@ chores_start (struct housekeeper *hk)
 {
   if (uv_is_active ((uv_handle_t *) &hk->idle))
     return;
-  give_way (true);
+  give_way (NICE, true);
   uv_idle_start (&hk->idle, on_idle);
 }
 
@@ -375,7 +375,7 @@ thread_main (void *arg)
   struct housekeeper *hk = arg;
 
   pthread_setname_np (pthread_self (), "zspage-keeper");
-  give_way (false);
+  give_way (NICE, false);
   uv_run (&hk->loop, UV_RUN_DEFAULT);
   return NULL;
 }
