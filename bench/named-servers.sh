@@ -55,6 +55,7 @@ start_server ()
 {
     local i pid
 
+    rm -f "$tmp/$server.pid" "$tmp/$server.socket" # of one that ended
     nbdkit -f -t 4 -U "$tmp/$server.socket" -P "$tmp/$server.pid" "$plugin" 8G \
         "stats=unix:$tmp/$server.stats" "$@" \
         </dev/null >"$tmp/$server.log" 2>&1 &
