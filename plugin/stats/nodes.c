@@ -97,18 +97,30 @@ mem_limit_write (const struct stats_device *device, const char *text,
   return 0;
 }
 
+/* Of an attribute to which only one word can be written. */
+static int
+take_only (const char *word, const char *text, const char *sentence, char *why,
+           size_t why_size)
+{
+  if (strcmp (text, word) == 0)
+    return 0;
+  snprintf (why, why_size, "%s", sentence);
+  return -EINVAL;
+}
+
 static int
 mem_used_max_write (const struct stats_device *device, const char *text,
                     struct chore_order *order, char *why, size_t why_size)
 {
+  int r = take_only ("0", text,
+                     "mem_used_max takes 0, which resets it to what is used "
+                     "now",
+                     why, why_size);
+
   (void) order;
-  if (strcmp (text, "0") != 0) {
-    snprintf (why, why_size,
-              "mem_used_max takes 0, which resets it to what is used now");
-    return -EINVAL;
-  }
-  store_reset_mem_used_max (device->store);
-  return 0;
+  if (r == 0)
+    store_reset_mem_used_max (device->store);
+  return r;
 }
 
 static int
@@ -117,22 +129,20 @@ idle_write (const struct stats_device *device, const char *text,
 {
   (void) device;
   (void) order;
-  if (strcmp (text, "all") != 0) {
-    snprintf (why, why_size, "idle takes all, which marks every page");
-    return -EINVAL;
-  }
-  return 0;
+  return take_only ("all", text, "idle takes all, which marks every page", why,
+                    why_size);
 }
 
 static int
 reset_write (const struct stats_device *device, const char *text,
              struct chore_order *order, char *why, size_t why_size)
 {
+  int r = take_only ("1", text, "reset takes 1, which forgets every page", why,
+                     why_size);
+
   (void) order;
-  if (strcmp (text, "1") != 0) {
-    snprintf (why, why_size, "reset takes 1, which forgets every page");
-    return -EINVAL;
-  }
+  if (r < 0)
+    return r;
   if (device->nr_clients > 0 || device->reset_begin (device->opaque) < 0) {
     snprintf (why, why_size, "the device is in use: a client has it open");
     return -EBUSY;
@@ -182,15 +192,14 @@ static int
 dictionary_write (const struct stats_device *device, const char *text,
                   struct chore_order *order, char *why, size_t why_size)
 {
+  int r = take_only ("train", text,
+                     "dictionary takes train, which looks for a better one",
+                     why, why_size);
+
   (void) order;
-  if (strcmp (text, "train") != 0) {
-    snprintf (why, why_size,
-              "dictionary takes train, which looks for a better one");
-    return -EINVAL;
-  }
-  if (device->recomp_level == 0)
-    return fail_not_auto (device, "trains dictionaries", why, why_size);
-  return 0;
+  if (r == 0 && device->recomp_level == 0)
+    r = fail_not_auto (device, "trains dictionaries", why, why_size);
+  return r;
 }
 
 /* An attribute that is read, written, both; one that orders a job. */
