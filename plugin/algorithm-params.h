@@ -9,7 +9,10 @@
 struct algorithm_params {
   bool has_level;
   int level;
-  const char *dict; /* a path in the text, not terminated; NULL: none */
+  /* A path in the text, not terminated; NULL: none.  Once the configuration is
+   * complete it is absolute, and a string.
+   */
+  const char *dict;
   size_t dict_len;
 };
 

@@ -109,7 +109,7 @@ device_make (const struct device_config *config)
     r = store_create (&sc, &d->store);
   }
   if (r == 0 && config->params.dict) {
-    r = dictionary_file_load (&config->params, config->name, d->store);
+    r = dictionary_file_load (config->params.dict, config->name, d->store);
     if (r < 0) {
       store_destroy (d->store);
       free (d);

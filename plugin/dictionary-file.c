@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,24 +48,17 @@ file_read (const char *path, size_t *len)
 }
 
 int
-dictionary_file_load (const struct algorithm_params *params, const char *device,
-                      struct store *store)
+dictionary_file_load (const char *path, const char *device, struct store *store)
 {
-  char *name = strndup (params->dict, params->dict_len);
-  char *path = name ? nbdkit_realpath (name) : NULL;
   struct dictionary *dictionary;
   const char *why;
   void *bytes;
   size_t len;
   int r = -1;
 
-  free (name);
-  if (path == NULL)
-    return -1; /* it said so */
   bytes = file_read (path, &len);
   if (bytes == NULL) {
     nbdkit_error ("device %s: dictionary %s cannot be read: %m", device, path);
-    free (path);
     return -1;
   }
   r = dictionary_create (bytes, len, store_dictionary_level (store),
@@ -85,6 +77,5 @@ dictionary_file_load (const struct algorithm_params *params, const char *device,
     store_dictionary_keep (store);
   }
   free (bytes);
-  free (path);
   return r < 0 ? -1 : 0;
 }

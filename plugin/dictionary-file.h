@@ -3,13 +3,12 @@
 #ifndef DICTIONARY_FILE_H
 #define DICTIONARY_FILE_H
 
-#include "algorithm-params.h"
 #include "store.h"
 
-/* Read the file that params names, and have the store compress with it.  0, or
- * -1 after nbdkit_error, which says what is wrong with it.
+/* Read the file, and have the store compress with it.  0, or -1 after
+ * nbdkit_error, which says what is wrong with it.
  */
-int dictionary_file_load (const struct algorithm_params *params,
-                          const char *device, struct store *store);
+int dictionary_file_load (const char *path, const char *device,
+                          struct store *store);
 
 #endif /* DICTIONARY_FILE_H */
