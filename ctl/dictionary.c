@@ -79,7 +79,8 @@ write_file (const char *name, const struct ctl_reply *reply)
   return 0;
 }
 
-static int export(const struct ctl_invocation *inv)
+static int
+export_newest (const struct ctl_invocation *inv)
 {
   struct ctl_reply reply;
   int r = ctl_attribute_get (inv->client, inv->args[0], "dictionary", &reply);
@@ -112,7 +113,7 @@ ctl_dictionary (const struct ctl_invocation *inv)
   if (inv->train)
     r = train (inv);
   if (r == 0 && inv->export != NULL)
-    r = export(inv);
+    r = export_newest (inv);
   if (r == 0 && !inv->train && inv->export == NULL)
     r = list (inv);
   return r;

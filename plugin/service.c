@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The housekeeper, the feeder and the statistics sockets, and their life: sockets are
- * opened before the fork, where errors are seen; the threads start after it.
+/* The housekeeper, the feeder and the statistics sockets, and their life: sockets
+ * are opened before the fork, where errors are seen; the threads start after it.
  */
 #include <config.h>
 

@@ -87,8 +87,9 @@ bool codec_decompress_needs_ctx (enum codec_id id);
 
 /* Decompress len bytes to exactly one page.  The dictionary is that with which
  * they were compressed, or NULL.  ctx may be NULL if it is not needed; what
- * codec_compress made in it is gone.  -EIO: the data are not what a compressor of this codec makes of one
- * page; the page's content is undefined then.  Hostile data do no harm.
+ * codec_compress made in it is gone.  -EIO: the data are not what a compressor
+ * of this codec makes of one page; the page's content is undefined then.  Hostile
+ * data do no harm.
  */
 int codec_decompress (struct codec_ctx *ctx, enum codec_id id,
                       const struct dictionary *dictionary, const void *data,

@@ -79,11 +79,10 @@ is_time_to_train (const struct policy_state *s, const struct policy_figures *f)
 static bool
 is_much_new (const struct policy_state *s, const struct policy_figures *f)
 {
-  uint64_t new = f->pages_open - s->open_low;
+  uint64_t nr_new = f->pages_open - s->open_low;
 
-  return f->pages_coded >= POLICY_TRAIN_PAGES &&
-         new >= POLICY_TRAIN_PAGES &&new * 100 >=
-           f->pages_coded *POLICY_TRAIN_NEW;
+  return f->pages_coded >= POLICY_TRAIN_PAGES && nr_new >= POLICY_TRAIN_PAGES &&
+         nr_new * 100 >= f->pages_coded * POLICY_TRAIN_NEW;
 }
 
 static void

@@ -32,8 +32,9 @@ struct arena {
 
 /* Make a memfd of this size, all holes, and map it.  name appears in
  * /proc/PID/maps.  Not in core dumps.  is_locked: new mappings are locked
- * (mlockall (MCL_FUTURE)), which this one is only where it is touched.  -ENOMEM: no address space.  -ENOTSUP:
- * the machine's pages are not 4096 bytes.  -errno of memfd_create, ftruncate.
+ * (mlockall (MCL_FUTURE)), which this one is only where it is touched.
+ * -ENOMEM: no address space.  -ENOTSUP: the machine's pages are not 4096 bytes.
+ * -errno of memfd_create, ftruncate.
  */
 int arena_create (struct arena *arena, const char *name, size_t bytes,
                   bool is_locked, const struct arena_ops *ops,

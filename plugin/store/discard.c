@@ -3,8 +3,9 @@
  *
  * Only table pages that have memory are looked at, so an empty device of any
  * size takes no time.  Slots of a table page are emptied in one go; when all
- * 512 are, the table page goes back to the kernel, unless the table stays.  That is one step of a
- * guest's cluster trim, which is 2 MiB, so that no lock is held for long.
+ * 512 are, the table page goes back to the kernel, unless the table stays.  That
+ * is one step of a guest's cluster trim, which is 2 MiB, so that no lock is held
+ * for long.
  */
 #include "store-internal.h"
 

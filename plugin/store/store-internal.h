@@ -11,8 +11,8 @@
  * so that a run of pages spreads over 8 locks, and all slots of a table page
  * can be held by taking 8.
  *
- * Locks, in order: recompress_lock, codec context, table_lock, stripes (ascending), compact_lock,
- * then the pool's.  A stripe is held across decompression, so that the object
+ * Locks, in order: recompress_lock, codec context, table_lock, stripes
+ * (ascending), compact_lock, then the pool's.  A stripe is held across decompression, so that the object
  * does not move meanwhile; and, for a page written in part, across compression
  * and growth of the pool, which may ask the kernel for memory.  The 8 stripes of
  * a table page are held while its memory goes back to the kernel.  Room is made

@@ -208,9 +208,9 @@ struct store_recompress {
   uint32_t threshold; /* bytes: only objects of so much, or more */
 };
 
-/* Between store_recompress_begin and _end: recompress at most *nr_tried pages from page *at on, within 512 of them; *at
- * is 0 at first.  What gains no class is marked, and not tried again until it
- * is written.  *nr_tried says how many there were; returns whether there is
+/* Between store_recompress_begin and _end: recompress at most *nr_tried pages
+ * from page *at on, within 512 of them; *at is 0 at first.  What gains no class
+ * is marked, and not tried again until it is written.  *nr_tried says how many there were; returns whether there is
  * more to do.  One thread at a time, which is the one of the dictionaries.
  */
 bool store_recompress_slice (struct store *store,
