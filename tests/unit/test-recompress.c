@@ -1,49 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A store with dictionaries, and its recompression. */
+/* A store with dictionaries, and its recompression, by one thread. */
 #include <config.h>
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dictionary-pages.h"
-#include "store-fixture.h"
+#include "recompress-fixture.h"
 #include "store-internal.h"
 
-#define STRONG 9
-
-struct fixture {
-  struct store_fixture f;
-  struct codec_pool *strong;
-  struct store_recompress how;
-  int level;
-};
-
-static void
-fixture_init (struct fixture *x, struct store_params params)
-{
-  assert_int_equal (codec_pool_create (CODEC_ZSTD, STRONG, 1, &x->strong), 0);
-  params.strong = x->strong;
-  store_fixture_init (&x->f, params);
-  x->level = codec_levels (CODEC_ZSTD).dflt;
-  x->how = (struct store_recompress){0};
-}
-
-static void
-fixture_fini (struct fixture *x)
-{
-  store_fixture_fini (&x->f);
-  codec_pool_destroy (x->strong);
-}
-
-static struct fixture
+static struct recompress_fixture
 zstd_fixture (void)
 {
-  struct fixture x;
+  struct recompress_fixture x;
 
-  fixture_init (&x, (struct store_params){.codec = CODEC_ZSTD});
+  recompress_fixture_init (&x, (struct store_params){.codec = CODEC_ZSTD});
   return x;
 }
 
@@ -73,7 +45,7 @@ assert_records (struct store *store, uint64_t idx, uint64_t n, unsigned family,
 
 /* Recompress all there is; returns how many pages were tried. */
 static unsigned
-recompress (struct fixture *x)
+recompress (struct recompress_fixture *x)
 {
   uint64_t at = 0;
   unsigned all = 0, n;
@@ -91,7 +63,7 @@ recompress (struct fixture *x)
 }
 
 static void
-add (struct fixture *x, unsigned family)
+add (struct recompress_fixture *x, unsigned family)
 {
   assert_int_equal (
     store_dictionary_add (x->f.store, dictionary_of_records (family, x->level)),
@@ -101,7 +73,7 @@ add (struct fixture *x, unsigned family)
 static void
 a_generation_lives_as_long_as_its_pages (void **state)
 {
-  struct fixture x = zstd_fixture ();
+  struct recompress_fixture x = zstd_fixture ();
   struct store *s = x.f.store;
   struct rng rng = rng_make (1), first = rng, second;
   uint64_t pages, without, with;
@@ -152,13 +124,13 @@ a_generation_lives_as_long_as_its_pages (void **state)
     assert_int_equal (store_dictionary_add (s, d), 0);
   }
   assert_records (s, 0, 100, 0, first);
-  fixture_fini (&x);
+  recompress_fixture_fini (&x);
 }
 
 static void
 a_page_whose_dictionary_is_gone_is_eio (void **state)
 {
-  struct fixture x = zstd_fixture ();
+  struct recompress_fixture x = zstd_fixture ();
   struct store *s = x.f.store;
   struct rng rng = rng_make (2);
   struct dictionary *d;
@@ -174,13 +146,13 @@ a_page_whose_dictionary_is_gone_is_eio (void **state)
   assert_int_equal (store_stats_now (s).failed_reads, 1);
   atomic_store (&s->dictionaries[1], d);
   assert_int_equal (store_read (s, page, PAGE, PAGE), 0);
-  fixture_fini (&x);
+  recompress_fixture_fini (&x);
 }
 
 static void
 recompression_saves_and_tries_nothing_twice (void **state)
 {
-  struct fixture x;
+  struct recompress_fixture x;
   struct store *s;
   struct rng rng = rng_make (3), first = rng, noise;
   struct store_stats before, after;
@@ -188,7 +160,7 @@ recompression_saves_and_tries_nothing_twice (void **state)
 
   (void) state;
   for (codec = CODEC_LZ4; codec < CODEC_COUNT; ++codec) {
-    fixture_init (&x, (struct store_params){.codec = codec});
+    recompress_fixture_init (&x, (struct store_params){.codec = codec});
     s = x.f.store;
     put_records (s, 0, 300, 0, &rng);
     noise = rng;
@@ -218,14 +190,14 @@ recompression_saves_and_tries_nothing_twice (void **state)
     put_pages (s, 340, 1, PAGE_RANDOM, &rng);
     assert_int_equal (recompress (&x), 2);
     first = rng;
-    fixture_fini (&x);
+    recompress_fixture_fini (&x);
   }
 }
 
 static void
 only_what_is_asked_for (void **state)
 {
-  struct fixture x = zstd_fixture ();
+  struct recompress_fixture x = zstd_fixture ();
   struct store *s = x.f.store;
   struct rng rng = rng_make (4), first = rng;
   uint64_t at = 0;
@@ -247,13 +219,13 @@ only_what_is_asked_for (void **state)
   assert_int_equal (recompress (&x), 50);
   /* And stay idle. */
   assert_int_equal (store_stats_now (s).idle_pages, 60);
-  fixture_fini (&x);
+  recompress_fixture_fini (&x);
 }
 
 static void
 old_is_what_was_not_used_since_the_last_pass (void **state)
 {
-  struct fixture x = zstd_fixture ();
+  struct recompress_fixture x = zstd_fixture ();
   struct store *s = x.f.store;
   struct rng rng = rng_make (5), first = rng;
 
@@ -268,13 +240,13 @@ old_is_what_was_not_used_since_the_last_pass (void **state)
   assert_int_equal (recompress (&x), 60);
   assert_int_equal (recompress (&x), 40);
   assert_records (s, 0, 100, 0, first);
-  fixture_fini (&x);
+  recompress_fixture_fini (&x);
 }
 
 static void
 a_reset_keeps_only_what_was_given (void **state)
 {
-  struct fixture x = zstd_fixture ();
+  struct recompress_fixture x = zstd_fixture ();
   struct store *s = x.f.store;
   struct rng rng = rng_make (8), first;
   uint64_t pages;
@@ -308,21 +280,21 @@ a_reset_keeps_only_what_was_given (void **state)
   assert_int_equal (pages, 50);
   assert_int_equal (recompress (&x), 50);
   assert_records (s, 0, 50, 0, first);
-  fixture_fini (&x);
+  recompress_fixture_fini (&x);
 }
 
 static void
 dense_is_zstd_from_then_on (void **state)
 {
   struct codec_pool *dense;
-  struct fixture x;
+  struct recompress_fixture x;
   struct store *s;
   struct rng rng = rng_make (7), first = rng;
   uint8_t part[100];
 
   (void) state;
   assert_int_equal (codec_pool_create (CODEC_ZSTD, 1, 2, &dense), 0);
-  fixture_init (&x, (struct store_params){.dense = dense});
+  recompress_fixture_init (&x, (struct store_params){.dense = dense});
   s = x.f.store;
   x.level = 1;
   assert_int_equal (store_dictionary_level (s), 1);
@@ -348,14 +320,14 @@ dense_is_zstd_from_then_on (void **state)
   put_records (s, 0, 1, 0, &rng);
   trim_pages (s, 149, 1);
   assert_records (s, 0, 149, 0, first);
-  fixture_fini (&x);
+  recompress_fixture_fini (&x);
   codec_pool_destroy (dense);
 }
 
 static void
 without_memory_it_is_tried_again_later (void **state)
 {
-  struct fixture x = zstd_fixture ();
+  struct recompress_fixture x = zstd_fixture ();
   struct store *s = x.f.store;
   struct rng rng = rng_make (6), first = rng;
 
@@ -369,7 +341,7 @@ without_memory_it_is_tried_again_later (void **state)
   recompress (&x);
   assert_int_equal (store_stats_now (s).recompress_won, 200);
   assert_records (s, 0, 200, 0, first);
-  fixture_fini (&x);
+  recompress_fixture_fini (&x);
 }
 
 /* Each tenth of what is stored has a tenth of the sample, wherever it is in the
@@ -383,12 +355,12 @@ a_sample_is_of_all_that_is_stored (void **state)
   unsigned tenths[10] = {0};
   bool seen[4096] = {false};
   struct store_sampler at = {0};
-  struct fixture x;
+  struct recompress_fixture x;
   uint8_t page[PAGE];
   uint64_t i, k, found = 0;
 
   (void) state;
-  fixture_init (&x, (struct store_params){.nr_pages = 1 << 20});
+  recompress_fixture_init (&x, (struct store_params){.nr_pages = 1 << 20});
   for (i = 0; i < n; ++i) {
     memset (page, 0, PAGE);
     for (k = 0; k < 20; ++k)
@@ -408,7 +380,7 @@ a_sample_is_of_all_that_is_stored (void **state)
   assert_in_range (found, nr / 2, nr);
   for (i = 0; i < 10; ++i)
     assert_in_range (tenths[i], found / 20, found / 6);
-  fixture_fini (&x);
+  recompress_fixture_fini (&x);
 }
 
 /* Write records from page 0 on until there is no room; returns how many. */
@@ -432,17 +404,17 @@ static void
 a_write_without_room_recompresses_first (void **state)
 {
   const struct rng rng = rng_make (7);
-  struct fixture x;
+  struct recompress_fixture x;
   struct store_stats s;
   struct codec_pool *dense;
   uint64_t without, with, again;
 
   (void) state;
   assert_int_equal (codec_pool_create (CODEC_ZSTD, 3, 0, &dense), 0);
-  fixture_init (&x, (struct store_params){.nr_pages = 4096,
-                                          .limit_pages = 300,
-                                          .codec = CODEC_LZ4,
-                                          .dense = dense});
+  recompress_fixture_init (&x, (struct store_params){.nr_pages = 4096,
+                                                     .limit_pages = 300,
+                                                     .codec = CODEC_LZ4,
+                                                     .dense = dense});
   x.f.store->strong = NULL;
   without = fill (x.f.store, rng);
   store_reset (x.f.store);
@@ -462,165 +434,8 @@ a_write_without_room_recompresses_first (void **state)
   again = fill (x.f.store, rng);
   print_message ("%llu pages again\n", (unsigned long long) again);
   assert_true (again >= with);
-  fixture_fini (&x);
+  recompress_fixture_fini (&x);
   codec_pool_destroy (dense);
-}
-
-/* Everything at once: writers and readers, each with pages of its own and a
- * memory of what is in them, new generations, recompression, compaction.
- */
-
-#define WRITERS   3
-#define OWN_PAGES 300
-
-struct writer {
-  struct store *store;
-  unsigned number;
-  size_t ops;
-  bool may_be_full;
-  const char *wrong;
-};
-
-static void
-own_page (const struct writer *w, uint64_t i, uint32_t version, uint8_t *page)
-{
-  struct rng rng = rng_make ((uint64_t) w->number << 40 | i << 20 | version);
-
-  if (version == 0)
-    memset (page, 0, PAGE);
-  else if (rng_one_in (&rng, 8))
-    page_make (rng_below (&rng, PAGE_KINDS), &rng, page);
-  else
-    page_of_records (&rng, version % 3, page);
-}
-
-static void *
-write_and_read (void *arg)
-{
-  struct writer *w = arg;
-  uint32_t versions[OWN_PAGES] = {0};
-  struct rng rng = rng_make (50 + w->number);
-  uint8_t want[PAGE], got[PAGE];
-  uint32_t next = 1;
-  size_t n;
-  int r;
-
-  for (n = 0; n < w->ops && !w->wrong; ++n) {
-    uint64_t i = rng_below (&rng, OWN_PAGES);
-    uint64_t offset = (w->number * OWN_PAGES + i) * PAGE;
-
-    switch (rng_below (&rng, 8)) {
-    case 0:
-      store_trim (w->store, PAGE, offset);
-      versions[i] = 0;
-      break;
-    case 1:
-    case 2:
-    case 3:
-      own_page (w, i, next, want);
-      r = store_write (w->store, want, PAGE, offset);
-      if (r == -ENOSPC && w->may_be_full)
-        break;
-      if (r < 0)
-        w->wrong = "a write failed";
-      versions[i] = next++;
-      break;
-    default:
-      own_page (w, i, versions[i], want);
-      if (store_read (w->store, got, PAGE, offset) < 0)
-        w->wrong = "a read failed";
-      else if (memcmp (got, want, PAGE) != 0)
-        w->wrong = "a page is not what was written";
-    }
-  }
-  return NULL;
-}
-
-static _Atomic bool writers_done;
-
-static void *
-housekeep (void *arg)
-{
-  struct fixture *x = arg;
-  struct dictionary *d;
-  unsigned family = 0;
-  uint64_t at = 0;
-  unsigned n, rounds = 0;
-  uint8_t page[PAGE];
-
-  while (!atomic_load (&writers_done)) {
-    if (rounds++ % 50 == 0) {
-      d = dictionary_of_records (family++ % 3, x->level);
-      if (store_dictionary_add (x->f.store, d) < 0)
-        dictionary_destroy (d);
-      if (store_recompress_begin (x->f.store) < 0)
-        break;
-    }
-    n = 5;
-    if (!store_recompress_slice (x->f.store, &x->how, &at, &n))
-      at = 0;
-    store_sample (x->f.store, &(struct store_sampler){0}, rounds * 7919 % 1000,
-                  1000, page);
-    store_dictionaries_reap (x->f.store);
-    if (rounds % 10 == 0)
-      store_compact (x->f.store);
-  }
-  return NULL;
-}
-
-static void
-all_at_once (struct store_params params, bool may_be_full)
-{
-  struct fixture x;
-  struct writer w[WRITERS];
-  pthread_t threads[WRITERS], keeper;
-  struct store_stats s;
-  unsigned i;
-
-  fixture_init (&x, params);
-  if (params.codec == CODEC_LZ4)
-    x.level = STRONG; /* which nothing else compresses at */
-  writers_done = false;
-  assert_int_equal (pthread_create (&keeper, NULL, housekeep, &x), 0);
-  for (i = 0; i < WRITERS; ++i) {
-    w[i] =
-      (struct writer){x.f.store, i, test_scaled (20000), may_be_full, NULL};
-    assert_int_equal (pthread_create (&threads[i], NULL, write_and_read, &w[i]),
-                      0);
-  }
-  for (i = 0; i < WRITERS; ++i)
-    pthread_join (threads[i], NULL);
-  writers_done = true;
-  pthread_join (keeper, NULL);
-  for (i = 0; i < WRITERS; ++i)
-    if (w[i].wrong)
-      fail_msg ("writer %u: %s", i, w[i].wrong);
-  s = store_stats_now (x.f.store);
-  printf ("%llu pages recompressed of %llu tried, generation %llu\n",
-          (unsigned long long) s.recompress_won,
-          (unsigned long long) s.recompress_tried,
-          (unsigned long long) s.generation);
-  assert_true (s.recompress_won > 0);
-  fixture_fini (&x);
-}
-
-static void
-all_at_once_loses_nothing (void **state)
-{
-  (void) state;
-  all_at_once ((struct store_params){.codec = CODEC_ZSTD,
-                                     .limit_pages = WRITERS * OWN_PAGES},
-               false);
-}
-
-/* Writers recompress as well. */
-static void
-all_at_once_at_the_limit_loses_nothing (void **state)
-{
-  (void) state;
-  all_at_once ((struct store_params){.codec = CODEC_LZ4,
-                                     .limit_pages = WRITERS * OWN_PAGES / 4},
-               true);
 }
 
 int
@@ -637,8 +452,6 @@ main (void)
     cmocka_unit_test (without_memory_it_is_tried_again_later),
     cmocka_unit_test (a_sample_is_of_all_that_is_stored),
     cmocka_unit_test (a_write_without_room_recompresses_first),
-    cmocka_unit_test (all_at_once_loses_nothing),
-    cmocka_unit_test (all_at_once_at_the_limit_loses_nothing),
   };
 
   return cmocka_run_group_tests (tests, test_setup, NULL);
