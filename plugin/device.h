@@ -19,7 +19,6 @@
 
 struct device {
   struct device_config config;
-  struct codec_pool *codec; /* shared by devices that compress alike */
   struct store *store;
 
   /* Guards who is attached; see access.h. */

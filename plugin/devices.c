@@ -66,61 +66,72 @@ room_elsewhere (void *opaque, bool memory_is_refused)
   return false;
 }
 
-/* Make a device.  make_lock is held. */
+/* The codecs of a device.  make_lock is held. */
 static int
-device_make (const struct device_config *config)
+codecs_choose (const struct device_config *config, struct store_config *sc)
 {
-  struct store_config sc;
-  struct device *d = calloc (1, sizeof *d);
-  size_t n = atomic_load_explicit (&nr_devices, memory_order_relaxed);
-  char name[DEVICE_NAME_MAX + 8];
-  bool counts_codec = false, counts_strong = config->is_auto && strong == NULL;
-  int r = d ? 0 : -ENOMEM;
+  int r = codec_find (config->codec, config->params.level, &sc->codec,
+                      &sc->counts_codec);
 
+  if (r < 0 || !config->is_auto)
+    return r;
+  sc->counts_strong = strong == NULL;
+  if (dense == NULL)
+    r = codec_pool_create (CODEC_ZSTD, AUTO_LEVEL_DENSE, 0, &dense);
+  if (r == 0 && strong == NULL)
+    r = codec_pool_create (CODEC_ZSTD, AUTO_LEVEL_STRONG, 1, &strong);
+  sc->dense = dense;
+  sc->strong = strong;
+  return r;
+}
+
+static int
+store_make (const struct device_config *config, struct store **store)
+{
+  char name[DEVICE_NAME_MAX + 8];
+  struct store_config sc = {
+    .name = name,
+    .disksize = config->disksize,
+    .mem_limit = config->mem_limit,
+    .chain_size = config->chain_size,
+    .is_locked = server_config.swap != SWAP_NO,
+    .reserve_pages = server_config.swap ? RESERVE_PAGES_SWAP : RESERVE_PAGES,
+    .ahead_pages = config->ahead / ZSPAGE_PAGE_SIZE,
+    .hungry = feeder_wake,
+    .budget = &budget,
+    .headroom = headroom,
+    .room_elsewhere = room_elsewhere,
+  };
+  int r = codecs_choose (config, &sc);
+
+  snprintf (name, sizeof name, "zspage:%s", config->name);
   if (r == 0)
-    r = codec_find (config->codec, config->params.level, &d->codec,
-                    &counts_codec);
-  if (r == 0) {
-    snprintf (name, sizeof name, "zspage:%s", config->name);
-    if (config->is_auto && dense == NULL)
-      r = codec_pool_create (CODEC_ZSTD, AUTO_LEVEL_DENSE, 0, &dense);
-    if (r == 0 && config->is_auto && strong == NULL)
-      r = codec_pool_create (CODEC_ZSTD, AUTO_LEVEL_STRONG, 1, &strong);
-  }
-  if (r == 0) {
-    sc = (struct store_config){
-      .name = name,
-      .disksize = config->disksize,
-      .mem_limit = config->mem_limit,
-      .chain_size = config->chain_size,
-      .is_locked = server_config.swap != SWAP_NO,
-      .reserve_pages = server_config.swap ? RESERVE_PAGES_SWAP : RESERVE_PAGES,
-      .ahead_pages = config->ahead / ZSPAGE_PAGE_SIZE,
-      .hungry = feeder_wake,
-      .codec = d->codec,
-      .dense = config->is_auto ? dense : NULL,
-      .strong = config->is_auto ? strong : NULL,
-      .counts_codec = counts_codec,
-      .counts_strong = counts_strong,
-      .budget = &budget,
-      .headroom = headroom,
-      .room_elsewhere = room_elsewhere,
-    };
-    r = store_create (&sc, &d->store);
-  }
-  if (r == 0 && config->params.dict) {
-    r = dictionary_file_load (config->params.dict, config->name, d->store);
-    if (r < 0) {
-      store_destroy (d->store);
-      free (d);
-      return -EINVAL;
-    }
-  }
+    r = store_create (&sc, store);
   if (r < 0) {
-    free (d);
     errno = -r;
     nbdkit_error ("device %s of %" PRIu64 " bytes: cannot be made: %m",
                   config->name, config->disksize);
+  }
+  return r;
+}
+
+/* Make a device.  make_lock is held.  -ENOMEM: after nbdkit_error. */
+static int
+device_make (const struct device_config *config)
+{
+  struct device *d = calloc (1, sizeof *d);
+  size_t n = atomic_load_explicit (&nr_devices, memory_order_relaxed);
+
+  if (d == NULL) {
+    nbdkit_error ("device %s: out of memory", config->name);
+    return -ENOMEM;
+  }
+  if (store_make (config, &d->store) < 0 ||
+      (config->params.dict &&
+       dictionary_file_load (config->params.dict, config->name, d->store) <
+         0)) {
+    store_destroy (d->store);
+    free (d);
     return -ENOMEM;
   }
   d->config = *config;
