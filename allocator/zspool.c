@@ -435,7 +435,7 @@ zs_malloc_below (struct zs_pool *pool, size_t len, size_t below, uint32_t owner,
     return -EINVAL;
   for (i = class_for (pool, len)->index + 1;
        i < ZS_NR_SIZES && ZS_MIN_SIZE + i * ZS_SIZE_DELTA < below; ++i)
-    if (pool->classes[i].size != 0 && pool->classes[i].size < below &&
+    if (pool->classes[i].size != 0 &&
         malloc_in_class (pool, &pool->classes[i], owner, ref))
       return 0;
   return -ENOSPC;
