@@ -18,6 +18,7 @@ fail_ops_reset (void)
   fail_ops.failed = 0;
   fail_ops.fail_from = fail_ops.fail_count = fail_ops.fail_one_in = 0;
   fail_ops.fail_releases = fail_ops.old_kernel = false;
+  fail_ops.on_populate = NULL;
   fail_ops.populates = fail_ops.fallbacks = fail_ops.releases = 0;
 }
 
@@ -57,6 +58,8 @@ must_fail (long n)
 static int
 ops_madvise (void *addr, size_t len, int advice)
 {
+  if (fail_ops.on_populate)
+    fail_ops.on_populate ();
   if (fail_ops.old_kernel) {
     errno = EINVAL;
     return -1;

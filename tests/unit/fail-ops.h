@@ -24,6 +24,8 @@ struct fail_ops {
   /* Fail one in so many, at random; 0 = none. */
   _Atomic long fail_one_in;
   _Atomic bool fail_releases;
+  /* Called before memory is populated; NULL = nothing. */
+  void (*on_populate) (void);
   /* As before Linux 5.14: madvise says EINVAL. */
   _Atomic bool old_kernel;
 };

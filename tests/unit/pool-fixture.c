@@ -46,11 +46,10 @@ pool_fixture_init (struct pool_fixture *f, unsigned chain_size,
                            0, 0);
 }
 
-void
-pool_fixture_init_ahead (struct pool_fixture *f, unsigned chain_size,
-                         uint32_t nr_chunks, uint32_t nr_objects,
-                         size_t reserve_pages, size_t ahead_pages,
-                         unsigned patience_ms)
+static void
+fixture_init (struct pool_fixture *f, unsigned chain_size, uint32_t nr_chunks,
+              uint32_t nr_objects, size_t reserve_pages, size_t ahead_pages,
+              unsigned patience_ms, struct zs_budget *budget)
 {
   struct zs_config config;
 
@@ -70,11 +69,30 @@ pool_fixture_init_ahead (struct pool_fixture *f, unsigned chain_size,
     .patience_ms = patience_ms,
     .hungry = hungry,
     .hungry_opaque = f,
+    .budget = budget,
     .os = fake_os_hooks (&f->os),
     .relocate = relocate,
     .relocate_opaque = f,
   };
   assert_int_equal (zs_pool_create (&config, &f->pool), 0);
+}
+
+void
+pool_fixture_init_ahead (struct pool_fixture *f, unsigned chain_size,
+                         uint32_t nr_chunks, uint32_t nr_objects,
+                         size_t reserve_pages, size_t ahead_pages,
+                         unsigned patience_ms)
+{
+  fixture_init (f, chain_size, nr_chunks, nr_objects, reserve_pages,
+                ahead_pages, patience_ms, NULL);
+}
+
+void
+pool_fixture_init_budget (struct pool_fixture *f, unsigned chain_size,
+                          uint32_t nr_chunks, uint32_t nr_objects,
+                          struct zs_budget *budget)
+{
+  fixture_init (f, chain_size, nr_chunks, nr_objects, 0, 0, 0, budget);
 }
 
 void

@@ -35,6 +35,10 @@ void pool_fixture_init_ahead (struct pool_fixture *f, unsigned chain_size,
                               uint32_t nr_chunks, uint32_t nr_objects,
                               size_t reserve_pages, size_t ahead_pages,
                               unsigned patience_ms);
+/* The same, of a pool that shares a budget. */
+void pool_fixture_init_budget (struct pool_fixture *f, unsigned chain_size,
+                               uint32_t nr_chunks, uint32_t nr_objects,
+                               struct zs_budget *budget);
 /* Checks everything before. */
 void pool_fixture_fini (struct pool_fixture *f);
 

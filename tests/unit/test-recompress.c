@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -383,6 +384,68 @@ a_sample_is_of_all_that_is_stored (void **state)
   recompress_fixture_fini (&x);
 }
 
+/* What happens to page 0 while it is being recompressed, when memory is asked for;
+ * by another thread, as this one has locks.
+ */
+static struct store *between_store;
+static void *(*between) (void *page);
+static uint8_t between_page[PAGE];
+
+static void *
+write_between (void *page)
+{
+  put_page (between_store, 0, page);
+  return NULL;
+}
+
+static void *
+trim_between (void *page)
+{
+  (void) page;
+  trim_pages (between_store, 0, 1);
+  return NULL;
+}
+
+static void
+on_populate (void)
+{
+  pthread_t thread;
+
+  fail_ops.on_populate = NULL; /* once */
+  assert_int_equal (pthread_create (&thread, NULL, between, between_page), 0);
+  pthread_join (thread, NULL);
+}
+
+static void
+what_is_written_in_between_stays (void **state)
+{
+  static void *(*const what[]) (void *) = {write_between, trim_between};
+  struct rng rng = rng_make (10);
+  size_t i;
+
+  (void) state;
+  for (i = 0; i < NELEM (what); ++i) {
+    struct recompress_fixture x;
+    uint8_t page[PAGE];
+
+    recompress_fixture_init (&x, (struct store_params){0});
+    page_make (PAGE_TEXT, &rng, page);
+    page_make (PAGE_TEXT, &rng, between_page);
+    put_page (x.f.store, 0, page);
+    between = what[i];
+    between_store = x.f.store;
+    fail_ops.on_populate = on_populate;
+    assert_int_equal (recompress (&x), 1);
+    assert_null (fail_ops.on_populate);
+    if (what[i] == write_between)
+      assert_content (x.f.store, between_page, PAGE, 0);
+    else
+      assert_reads_zero (x.f.store, PAGE, 0);
+    assert_int_equal (store_stats_now (x.f.store).recompress_won, 0);
+    recompress_fixture_fini (&x);
+  }
+}
+
 /* Write records from page 0 on until there is no room; returns how many. */
 static uint64_t
 fill (struct store *store, struct rng rng)
@@ -451,6 +514,7 @@ main (void)
     cmocka_unit_test (dense_is_zstd_from_then_on),
     cmocka_unit_test (without_memory_it_is_tried_again_later),
     cmocka_unit_test (a_sample_is_of_all_that_is_stored),
+    cmocka_unit_test (what_is_written_in_between_stays),
     cmocka_unit_test (a_write_without_room_recompresses_first),
   };
 
