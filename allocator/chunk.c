@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "fault-point.h"
+
 /* Private memory is populated in steps of this many bytes. */
 #define PRIVATE_STEP (64 * 1024u)
 /* Chunks whose records and descriptors chunks_feed populates: more than can be
@@ -197,7 +199,28 @@ chunk_start_locked (struct zs_pool *pool, unsigned k)
 
   record = &pool->config.records[c];
   memset (record->classes, 0, sizeof record->classes);
+  FAULT_POINT ("chunk: classes cleared");
   record->kind = k;
+  FAULT_POINT ("chunk: started");
+  return 0;
+}
+
+int
+chunk_adopt (struct zs_pool *pool, uint32_t c, unsigned k)
+{
+  struct zs_chunk *chunk = &pool->chunks[c];
+  int r;
+
+  /* Those that are passed over are free: all zero. */
+  r = ensure_private (pool, pool->chunks, &pool->chunks_ready_bytes,
+                      (c + 1) * sizeof *pool->chunks, ZSPAGE_PAGE_SIZE);
+  if (r == 0)
+    r = descs_get_locked (pool, &pool->kinds[k], c, &chunk->descs);
+  if (r < 0)
+    return r;
+  pool->next_chunk = c + 1;
+  chunk->kind = k;
+  chunk->nr_holes = pool->kinds[k].nr_zspages;
   return 0;
 }
 
@@ -215,6 +238,30 @@ chunk_stop_locked (struct zs_pool *pool, uint32_t c)
   chunk->kind = ZSPAGE_CHUNK_FREE;
   chunk->next = pool->free_chunk;
   pool->free_chunk = c + 1;
+}
+
+int
+chunk_settle (struct zs_pool *pool, uint32_t c)
+{
+  struct zs_chunk *chunk = &pool->chunks[c];
+  struct zs_kind *kind = &pool->kinds[chunk->kind];
+  int r = ensure_ready (pool, pool->config.records, &pool->records_ready_bytes,
+                        pool->next_chunk * sizeof *pool->config.records,
+                        ZSPAGE_PAGE_SIZE);
+
+  if (r < 0)
+    return r;
+  if (chunk->kind == ZSPAGE_CHUNK_FREE) {
+    pool->config.records[c].kind = ZSPAGE_CHUNK_FREE;
+    chunk->next = pool->free_chunk;
+    pool->free_chunk = c + 1;
+    return 0;
+  }
+  if (chunk->nr_holes > 0)
+    holey_link_locked (pool, kind, c);
+  if (chunk->nr_holes == kind->nr_zspages)
+    chunk_stop_locked (pool, c);
+  return 0;
 }
 
 int
@@ -293,8 +340,7 @@ chunks_init (struct zs_pool *pool)
     kind->div = 65536 / kind->pages + 1;
     kind->nr_zspages = ZSPAGE_CHUNK_PAGES / kind->pages;
     /* A record has 511 classes; the last page of such a chunk is not used. */
-    if (k != ZSPAGE_CHUNK_HUGE &&
-        kind->nr_zspages > sizeof pool->config.records[0].classes)
+    if (kind->nr_zspages > sizeof pool->config.records[0].classes)
       kind->nr_zspages = sizeof pool->config.records[0].classes;
     kind->words = 0;
     for (i = 0; i < ZS_NR_SIZES; ++i) {

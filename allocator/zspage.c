@@ -10,6 +10,8 @@
  */
 #include "zspool-internal.h"
 
+#include "fault-point.h"
+
 void
 class_link_locked (struct zs_pool *pool, struct zs_class *class,
                    struct zspage *z)
@@ -98,6 +100,14 @@ free_bits_set (struct zspage *z, unsigned word, uint64_t bits)
 }
 
 void
+zspage_set_all_free (struct zspage *z, unsigned word, unsigned objs)
+{
+  unsigned left = objs > word * 64 ? objs - word * 64 : 0;
+
+  free_bits_set (z, word, left >= 64 ? UINT64_MAX : (UINT64_C (1) << left) - 1);
+}
+
+void
 class_add_locked (struct zs_pool *pool, struct zs_class *class,
                   struct zspage *z)
 {
@@ -111,16 +121,13 @@ class_add_locked (struct zs_pool *pool, struct zs_class *class,
   if (!class->is_huge) {
     unsigned i, nr_words = pool->kinds[class->kind].words;
 
-    for (i = 0; i < nr_words; ++i) {
-      unsigned left = class->objs > i * 64 ? class->objs - i * 64 : 0;
-
-      free_bits_set (z, i,
-                     left >= 64 ? UINT64_MAX : (UINT64_C (1) << left) - 1);
-    }
+    for (i = 0; i < nr_words; ++i)
+      zspage_set_all_free (z, i, class->objs);
     /* Recovery must know the class before any object can be published. */
     record_class = &pool->config.records[chunk]
                       .classes[z->page % ZSPAGE_CHUNK_PAGES / class->pages];
     *record_class = class->index + 1;
+    FAULT_POINT ("class: zspage added");
   }
   class->nr_zspages++;
   class_link_locked (pool, class, z);

@@ -51,13 +51,10 @@ enum zspage_state {
 
 /* A zspage's descriptor: 16 bytes, and a bit for each object it can have. */
 struct zspage {
-  union {
-    desc_idx prev;    /* in by_in_use (class.lock), or stock (chunk_lock) */
-    uint8_t huge_tag; /* of the object of a huge zspage, while ACTIVE */
-  };
+  desc_idx prev; /* in by_in_use (class.lock), or stock (chunk_lock) */
   union {
     desc_idx next;       /* likewise */
-    uint32_t huge_owner; /* as huge_tag */
+    uint32_t huge_owner; /* of the object of a huge zspage, while ACTIVE */
   };
   uint32_t page;       /* index of its first page in the data */
   uint16_t in_use;     /* objects; class.lock */
@@ -216,6 +213,8 @@ zs_address (const struct zs_pool *pool, zs_ref ref)
 
 /* zspage.c: objects in zspages, zspages in classes.  The class is locked. */
 
+/* Set the free bits of a word of a zspage for so many objects. */
+void zspage_set_all_free (struct zspage *z, unsigned word, unsigned objs);
 /* Take a free object of z, which is ACTIVE, not full and linked. */
 zs_ref zspage_take_locked (struct zs_pool *pool, struct zs_class *class,
                            struct zspage *z);
@@ -255,6 +254,14 @@ int holes_claim_locked (struct zs_pool *pool, unsigned kind, unsigned want,
 /* Make a run of BUSY zspages, which have no memory now, holes. */
 void holes_return_locked (struct zs_pool *pool, uint32_t chunk,
                           struct zspage *first, unsigned n);
+/* Recovery: chunk c, which comes after all that are in use, is of this kind, and
+ * all holes.  -ENOMEM, -ENOBUFS.
+ */
+int chunk_adopt (struct zs_pool *pool, uint32_t c, unsigned kind);
+/* Recovery: put a chunk whose zspages are all HOLE or ACTIVE where it belongs:
+ * with holes, or free.  -ENOMEM.
+ */
+int chunk_settle (struct zs_pool *pool, uint32_t c);
 /* Populate the records and descriptors of the next chunks, so that claiming
  * holes does not.  Not with chunk_lock held.
  */
@@ -294,6 +301,8 @@ void supply_put (struct zs_pool *pool, struct zspage *z);
  * of the pool's limit: -ENOSPC, or of the budget's: -EDQUOT.
  */
 int zs_charge (struct zs_pool *pool, size_t pages, size_t kept);
+/* Count pages as used, whatever the limits. */
+void zs_charge_always (struct zs_pool *pool, size_t pages);
 /* Before freeable_pages falls for the same zspage, so that whoever sees nothing
  * freeable, and tries again, sees what compaction freed.
  */

@@ -181,11 +181,23 @@ add_within (_Atomic size_t *used, size_t pages, const _Atomic size_t *limit_at,
   return true;
 }
 
+static void
+used_max_raise (struct zs_pool *pool, size_t now)
+{
+  size_t max =
+    atomic_load_explicit (&pool->pages_used_max, memory_order_relaxed);
+
+  while (max < now && !atomic_compare_exchange_weak_explicit (
+                        &pool->pages_used_max, &max, now, memory_order_relaxed,
+                        memory_order_relaxed))
+    ;
+}
+
 int
 zs_charge (struct zs_pool *pool, size_t pages, size_t kept)
 {
   struct zs_budget *budget = pool->config.budget;
-  size_t now, max;
+  size_t now;
 
   if (!add_within (&pool->pages_used, pages, &pool->pages_limit, kept, &now))
     return -ENOSPC;
@@ -199,12 +211,18 @@ zs_charge (struct zs_pool *pool, size_t pages, size_t kept)
     }
   }
 
-  max = atomic_load_explicit (&pool->pages_used_max, memory_order_relaxed);
-  while (max < now && !atomic_compare_exchange_weak_explicit (
-                        &pool->pages_used_max, &max, now, memory_order_relaxed,
-                        memory_order_relaxed))
-    ;
+  used_max_raise (pool, now);
   return 0;
+}
+
+void
+zs_charge_always (struct zs_pool *pool, size_t pages)
+{
+  size_t now = atomic_fetch_add (&pool->pages_used, pages) + pages;
+
+  if (pool->config.budget)
+    atomic_fetch_add (&pool->config.budget->used, pages);
+  used_max_raise (pool, now);
 }
 
 void
@@ -496,13 +514,23 @@ zs_map (const struct zs_pool *pool, zs_ref ref)
          (is_huge (pool, ref) ? 0 : ZSPAGE_OBJECT_HEADER);
 }
 
+/* A huge page has no room for its tag. */
+static uint8_t *
+huge_tag (const struct zs_pool *pool, zs_ref ref)
+{
+  size_t page = ref / (ZSPAGE_PAGE_SIZE / ZSPAGE_OBJECT_ALIGN);
+
+  return &pool->config.records[page / ZSPAGE_CHUNK_PAGES]
+            .classes[page % ZSPAGE_CHUNK_PAGES];
+}
+
 uint8_t
 zs_tag (const struct zs_pool *pool, zs_ref ref)
 {
   uint8_t tag;
 
   if (is_huge (pool, ref))
-    return zs_zspage_of (pool, ref)->huge_tag;
+    return *huge_tag (pool, ref);
   memcpy (&tag, zs_address (pool, ref) + ZSPAGE_OBJECT_TAG, sizeof tag);
   return tag;
 }
@@ -511,7 +539,7 @@ void
 zs_set_tag (struct zs_pool *pool, zs_ref ref, uint8_t tag)
 {
   if (is_huge (pool, ref))
-    zs_zspage_of (pool, ref)->huge_tag = tag;
+    *huge_tag (pool, ref) = tag;
   else
     memcpy (zs_address (pool, ref) + ZSPAGE_OBJECT_TAG, &tag, sizeof tag);
 }

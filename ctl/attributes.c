@@ -33,6 +33,8 @@ const struct ctl_attribute ctl_attributes[] = {
   {"dictionaries", true, false, false, "a line for each dictionary"},
   {"dictionary", true, true, true,
    "the newest, as bytes; set to train: look for a better one"},
+  {"state", true, false, false,
+   "the file that keeps the pages, and what was found in it"},
   {"mem_limit", true, true, false,
    "most memory for pages, such as 512M; 0 is no limit"},
   {"mem_used_max", false, true, false,

@@ -33,7 +33,7 @@ struct ctl_invocation {
 typedef int ctl_verb_fn (const struct ctl_invocation *inv);
 
 extern ctl_verb_fn ctl_list, ctl_show, ctl_get, ctl_set, ctl_compact, ctl_idle,
-  ctl_reset, ctl_recompress, ctl_dictionary, ctl_classes, ctl_watch,
-  ctl_estimate;
+  ctl_reset, ctl_recompress, ctl_dictionary, ctl_state, ctl_check, ctl_classes,
+  ctl_watch, ctl_estimate;
 
 #endif /* CTL_VERBS_H */

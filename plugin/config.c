@@ -50,6 +50,8 @@ const char zspage_config_help[] =
   "                       (default: false).\n"
   "ahead=<SIZE>           Memory kept ready, so that no write waits for the\n"
   "                       kernel to find some (default: 0; with swap=, 4M).\n"
+  "checksum=true          Keep a checksum of 64 bits of each page, so that no\n"
+  "                       damage goes unnoticed (default: false).\n"
   "device=<NAME>          Another device, the export of that name.  What is\n"
   "                       above, after it, is this device's; before the\n"
   "                       first, it is the default of all.\n"
@@ -65,6 +67,9 @@ const char zspage_config_help[] =
   "total_mem_limit=<SIZE> As mem_limit, of all devices together.\n"
   "on_demand=true         Make a device when its name is first asked for.\n"
   "max_devices=<N>        Most devices on demand (default: 64).\n"
+  "state=<DIR>            Keep the pages of each device in a file there, on a\n"
+  "                       tmpfs, so that they outlive the server.\n"
+  "state_on_disk=true     state=: may be on a disk (default: false).\n"
   "swap=true|require      Lock memory, for when this machine is short of it;\n"
   "                       require: or fail (default: false).";
 
@@ -201,6 +206,12 @@ parse_reset_on_disconnect (struct device_config *c, const char *key,
                            const char *value)
 {
   return parse_bool (key, value, &c->reset_on_disconnect);
+}
+
+static int
+parse_checksum (struct device_config *c, const char *key, const char *value)
+{
+  return parse_bool (key, value, &c->checksum);
 }
 
 /* A number, from 0 up, that is an id.  The highest is what the system calls
@@ -359,6 +370,26 @@ parse_swap (struct server_config *c, const char *key, const char *value)
   return 0;
 }
 
+/* The server changes its directory later. */
+static int
+parse_state (struct server_config *c, const char *key, const char *value)
+{
+  if (*value == '\0') {
+    nbdkit_error ("%s=: a directory is needed", key);
+    return -1;
+  }
+  free (c->state);
+  c->state = nbdkit_absolute_path (value);
+  return c->state ? 0 : -1; /* it said so */
+}
+
+static int
+parse_state_on_disk (struct server_config *c, const char *key,
+                     const char *value)
+{
+  return parse_bool (key, value, &c->state_on_disk);
+}
+
 static int
 parse_on_demand (struct server_config *c, const char *key, const char *value)
 {
@@ -431,6 +462,7 @@ static const struct {
   {"algorithm_params", .device = parse_algorithm_params},
   {"zspage_chain_size", .device = parse_chain_size},
   {"ahead", .device = parse_ahead},
+  {"checksum", .device = parse_checksum},
   {"exclusive", .device = parse_exclusive},
   {"allow_uid", .device = parse_allow_uid},
   {"allow_gid", .device = parse_allow_gid},
@@ -442,6 +474,8 @@ static const struct {
   {"on_demand", .server = parse_on_demand},
   {"max_devices", .server = parse_max_devices},
   {"recompress_cpu", .server = parse_recompress_cpu},
+  {"state", .server = parse_state},
+  {"state_on_disk", .server = parse_state_on_disk},
   {"swap", .server = parse_swap},
 };
 
@@ -527,6 +561,11 @@ zspage_config_complete (void)
   for (i = 0; i < c->nr_devices; ++i)
     if (device_complete (&c->devices[i]) == -1)
       return -1;
+  if (c->state_on_disk && c->state == NULL) {
+    nbdkit_error ("state_on_disk=true: is of the directory that state= names, "
+                  "which is missing");
+    return -1;
+  }
   if (c->max_devices > 0 && !c->on_demand) {
     nbdkit_error ("max_devices=%u: is of devices that are made on demand: "
                   "on_demand=true is missing",
@@ -560,6 +599,8 @@ zspage_config_free (void)
   for (i = 0; i < server_config.nr_stats; ++i)
     free (server_config.stats[i]);
   server_config.nr_stats = 0;
+  free (server_config.state);
+  server_config.state = NULL;
   free (server_config.devices);
   server_config.devices = NULL;
   server_config.nr_devices = 0;

@@ -37,6 +37,9 @@ struct device {
 int devices_create (const struct server_config *config);
 void devices_destroy (void);
 
+/* The server has the PID now with which it goes on. */
+void devices_after_fork (void);
+
 /* Any thread may ask; numbers stay. */
 size_t devices_nr (void);
 struct device *devices_get (size_t i);

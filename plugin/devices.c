@@ -14,6 +14,7 @@
 #include "device.h"
 #include "dictionary-file.h"
 #include "feeder.h"
+#include "state-dir.h"
 
 /* Single pages kept, in each device, for when the kernel refuses memory. */
 #define RESERVE_PAGES      16
@@ -101,18 +102,30 @@ store_make (const struct device_config *config, struct store **store)
     .budget = &budget,
     .headroom = headroom,
     .room_elsewhere = room_elsewhere,
+    .has_checks = config->checksum,
+    .progress = state_dir_progress,
+    .progress_opaque = (void *) config->name,
   };
+  struct state_file file;
   int r = codecs_choose (config, &sc);
 
   snprintf (name, sizeof name, "zspage:%s", config->name);
+  if (r == 0 && server_config.state) {
+    if (state_dir_open (config, &file) == -1)
+      return -EIO;
+    sc.file = &file;
+  }
   if (r == 0)
     r = store_create (&sc, store);
   if (r < 0) {
     errno = -r;
     nbdkit_error ("device %s of %" PRIu64 " bytes: cannot be made: %m",
                   config->name, config->disksize);
+    return r;
   }
-  return r;
+  if (sc.file && !file.is_new)
+    state_dir_tell (config->name, *store);
+  return 0;
 }
 
 /* Make a device.  make_lock is held.  -ENOMEM: after nbdkit_error. */
@@ -142,6 +155,45 @@ device_make (const struct device_config *config)
   return 0;
 }
 
+static struct device *
+find (const char *name)
+{
+  size_t i, n = devices_nr ();
+
+  for (i = 0; i < n; ++i)
+    if (strcmp (devices[i]->config.name, name) == 0)
+      return devices[i];
+  return NULL;
+}
+
+/* A device that the server before made on demand, or one that is no longer
+ * configured.  make_lock is held.
+ */
+static int
+device_found (void *opaque, const char *name)
+{
+  const struct server_config *config = opaque;
+  struct device_config c = config->defaults;
+
+  if (find (name))
+    return 0;
+  if (!config->on_demand) {
+    nbdkit_error ("state=%s: there is a file of device %s, which is not "
+                  "configured; its memory is not given back until it is "
+                  "removed",
+                  config->state, name);
+    return 0;
+  }
+  if (devices_nr () == config->max_devices) {
+    nbdkit_error ("state=%s: there are files of more devices than "
+                  "max_devices=%u",
+                  config->state, config->max_devices);
+    return -1;
+  }
+  strcpy (c.name, name);
+  return device_make (&c);
+}
+
 int
 devices_create (const struct server_config *config)
 {
@@ -153,6 +205,11 @@ devices_create (const struct server_config *config)
     nbdkit_error ("out of memory");
     return -1;
   }
+  if (config->state) {
+    if (state_dir_check (config) == -1)
+      return -1;
+    state_dir_check_room (config);
+  }
   atomic_store (&budget.limit,
                 limit / ZSPAGE_PAGE_SIZE + (limit % ZSPAGE_PAGE_SIZE != 0));
   pthread_mutex_lock (&make_lock);
@@ -160,8 +217,19 @@ devices_create (const struct server_config *config)
     r = device_make (&config->devices[i]);
   if (r == 0 && config->nr_devices == 0 && !config->on_demand)
     r = device_make (&config->defaults);
+  if (r == 0 && config->state)
+    r = state_dir_for_each (device_found, (void *) config);
   pthread_mutex_unlock (&make_lock);
   return r == 0 ? 0 : -1;
+}
+
+void
+devices_after_fork (void)
+{
+  size_t i;
+
+  for (i = 0; server_config.state && i < devices_nr (); ++i)
+    store_set_pid (devices[i]->store);
 }
 
 void
@@ -196,17 +264,6 @@ struct device *
 devices_get (size_t i)
 {
   return devices[i];
-}
-
-static struct device *
-find (const char *name)
-{
-  size_t i, n = devices_nr ();
-
-  for (i = 0; i < n; ++i)
-    if (strcmp (devices[i]->config.name, name) == 0)
-      return devices[i];
-  return NULL;
 }
 
 int

@@ -30,6 +30,7 @@ struct device_config {
   unsigned chain_size;
   bool has_ahead;
   uint64_t ahead; /* bytes populated ahead of need; 0: none */
+  bool checksum;  /* of each page, as it is stored */
   bool exclusive;
   bool reset_on_disconnect;
   /* Who may connect, by the credentials of a unix socket; all, if none. */
@@ -58,6 +59,8 @@ struct server_config {
   char *stats[MAX_STATS_SOCKETS]; /* unix:PATH or tcp:HOST:PORT */
   unsigned nr_stats;
   unsigned stats_mode; /* of unix sockets */
+  char *state;         /* absolute path of a directory; NULL: none */
+  bool state_on_disk;
 
   struct device_config defaults; /* and those of devices on demand */
   struct device_config *devices; /* [nr_devices] */

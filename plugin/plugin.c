@@ -28,6 +28,7 @@ zspage_get_ready (void)
 static int
 zspage_after_fork (void)
 {
+  devices_after_fork ();
   if (swap_lock (server_config.swap) == -1)
     return -1;
   return service_start (&server_config);

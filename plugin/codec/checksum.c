@@ -6,8 +6,14 @@
 
 #include "codec.h"
 
+uint64_t
+codec_hash (const void *data, size_t len)
+{
+  return XXH3_64bits (data, len);
+}
+
 uint8_t
 codec_checksum (const void *data, size_t len)
 {
-  return XXH3_64bits (data, len);
+  return codec_hash (data, len);
 }

@@ -101,8 +101,11 @@ bool codec_same_filled (const void *page, uint64_t *value);
 /* Fill a page with a repeated word. */
 void codec_fill (void *page, uint64_t value);
 
-/* A checksum of data as they are stored; damage goes unnoticed once in 256
- * times.  xxHash, XXH3.
+/* XXH3, 64 bits. */
+uint64_t codec_hash (const void *data, size_t len);
+
+/* A checksum of data as they are stored: the low byte of that, so that damage
+ * goes unnoticed once in 256 times.
  */
 uint8_t codec_checksum (const void *data, size_t len);
 

@@ -91,6 +91,13 @@ const struct metric metrics[] = {
   {"recompress_seconds", "recompress_cpu_seconds", GROUP_COMPRESSION,
    UNIT_SECONDS, 1, AT (recompress_seconds), "processor time that it took", 0},
 
+  {"recovered_pages", "recovered_pages", GROUP_STATE, UNIT_PAGES, 0,
+   AT (recovered_pages), "pages that were in the state file at the start", 0},
+  {"lost_pages", "lost_pages", GROUP_STATE, UNIT_PAGES, 0, AT (lost_pages),
+   "pages of it that cannot be trusted: reading them fails until they are "
+   "written",
+   0},
+
   {.name = NULL},
 };
 
@@ -98,10 +105,9 @@ const char *
 metric_group_name (enum metric_group group)
 {
   static const char *const names[GROUP_COUNT] = {
-    [GROUP_MM_STAT] = "mm_stat",
-    [GROUP_IO_STAT] = "io_stat",
-    [GROUP_MEMORY] = "memory",
-    [GROUP_COMPRESSION] = "compression",
+    [GROUP_MM_STAT] = "mm_stat", [GROUP_IO_STAT] = "io_stat",
+    [GROUP_MEMORY] = "memory",   [GROUP_COMPRESSION] = "compression",
+    [GROUP_STATE] = "state",
   };
 
   return names[group];

@@ -23,6 +23,7 @@ enum metric_group {
   GROUP_IO_STAT,     /* in the order of zram's io_stat */
   GROUP_MEMORY,      /* what zram leaves out */
   GROUP_COMPRESSION, /* by what pages are compressed, and again */
+  GROUP_STATE,       /* of the file that keeps them */
   GROUP_COUNT,
 };
 

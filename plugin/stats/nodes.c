@@ -179,6 +179,32 @@ recomp_algorithm_read (const struct stats_device *device)
   return strdup (device->recomp_level ? "#1: [zstd]\n" : "#1: zstd\n");
 }
 
+/* What is kept, and what was found in it; its directory is nobody's business. */
+static char *
+state_read (const struct stats_device *device)
+{
+  struct store_recovered is = store_recovered (device->store);
+  struct store_stats s;
+
+  if (!store_is_saved (device->store))
+    return strdup ("none\n");
+  store_stats (device->store, &s);
+  return text_printf ("file             %s.zspage\n"
+                      "checksum         %s\n"
+                      "was_closed       %s\n"
+                      "recovered_pages  %" PRIu64 "\n"
+                      "lost_then        %" PRIu64 "\n"
+                      "lost_pages       %" PRIu64 "\n"
+                      "freed_pages      %" PRIu64 "\n"
+                      "milliseconds     %" PRIu64 "\n",
+                      device->name,
+                      store_has_checks (device->store) ? "true" : "false",
+                      is.is_new       ? "new"
+                      : is.was_closed ? "true"
+                                      : "false",
+                      is.pages, is.lost, s.lost_pages, is.freed_pages, is.ms);
+}
+
 static int
 recompress_write (const struct stats_device *device, const char *text,
                   struct chore_order *order, char *why, size_t why_size)
@@ -254,6 +280,8 @@ const struct stats_node stats_nodes[] = {
    .has_job = true,
    .job = JOB_TRAIN,
    .special = STATS_DICTIONARY},
+  READ ("state", state_read,
+        "the file that keeps the pages, and what was found in it"),
   BOTH ("mem_limit", mem_limit_read, mem_limit_write,
         "most memory for compressed pages, bytes; 0 is no limit"),
   WRITE ("mem_used_max", mem_used_max_write,

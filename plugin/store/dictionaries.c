@@ -15,6 +15,8 @@
 
 #include <stdlib.h>
 
+#include "saved-dictionaries.h"
+
 /* From so few on, pages leave the one that fewest need. */
 #define GENERATIONS_LEFT 3u
 
@@ -130,8 +132,10 @@ reap_locked (struct store *store)
       quiet = true;
     }
     /* Again, as one may have been published until now. */
-    if (dictionary_pages (store, g) == 0)
+    if (dictionary_pages (store, g) == 0) {
+      saved_dictionary_forget (store, g);
       dictionary_destroy (atomic_exchange (&store->dictionaries[g], NULL));
+    }
   }
   count_bytes (store);
 }
@@ -142,6 +146,12 @@ store_dictionaries_reap (struct store *store)
   ranked_lock (&store->recompress_lock);
   reap_locked (store);
   ranked_unlock (&store->recompress_lock);
+}
+
+void
+store_dictionaries_tidy (struct store *store)
+{
+  store_dictionaries_reap (store);
 }
 
 /* The next generation that is free; 0: there is none. */
@@ -158,22 +168,56 @@ generation_next (const struct store *store)
   return 0;
 }
 
-int
-store_dictionary_add (struct store *store, struct dictionary *dictionary)
+/* Whether the newest has the same bytes, as after a restart. */
+static bool
+is_newest (const struct store *store, const struct dictionary *dictionary)
+{
+  const struct dictionary *newest =
+    dictionary_of (store, store_generation (store));
+  const void *a, *b;
+  size_t len, newest_len;
+
+  if (newest == NULL)
+    return false;
+  a = dictionary_bytes (dictionary, &len);
+  b = dictionary_bytes (newest, &newest_len);
+  return len == newest_len && memcmp (a, b, len) == 0;
+}
+
+static int
+add_locked (struct store *store, struct dictionary *dictionary)
 {
   unsigned g;
+  int r;
 
-  ranked_lock (&store->recompress_lock);
+  if (is_newest (store, dictionary)) {
+    dictionary_destroy (dictionary);
+    return 0;
+  }
   recompress_end_locked (store);
   reap_locked (store);
   g = generation_next (store);
-  if (g > 0) {
-    atomic_store (&store->dictionaries[g], dictionary);
-    atomic_store (&store->generation, g);
-    count_bytes (store);
-  }
+  if (g == 0)
+    return -EBUSY;
+  r = saved_dictionary_put (store, g, dictionary);
+  if (r < 0)
+    return r;
+  atomic_store (&store->dictionaries[g], dictionary);
+  atomic_store (&store->generation, g);
+  saved_generation_set (store, g);
+  count_bytes (store);
+  return 0;
+}
+
+int
+store_dictionary_add (struct store *store, struct dictionary *dictionary)
+{
+  int r;
+
+  ranked_lock (&store->recompress_lock);
+  r = add_locked (store, dictionary);
   ranked_unlock (&store->recompress_lock);
-  return g > 0 ? 0 : -EBUSY;
+  return r;
 }
 
 void

@@ -9,6 +9,8 @@
  */
 #include "store-internal.h"
 
+#include "fault-point.h"
+
 static void
 empty_slots_locked (struct store *store, struct stripe *group, uint64_t first,
                     uint64_t end, uint64_t *words)
@@ -69,6 +71,7 @@ discard_in_table_page (struct store *store, uint64_t first, uint64_t end)
   group_unlock (group);
   if (!present)
     return;
+  FAULT_POINT ("discard: slots emptied");
   for (i = 0; i < end - first; ++i)
     object_free (store, first + i, words[i]);
   if (empty && !store->table_stays)

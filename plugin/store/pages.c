@@ -6,6 +6,8 @@
 
 #include <time.h>
 
+#include "saved-dictionaries.h"
+
 static unsigned
 page_flags (uint64_t word)
 {
@@ -13,7 +15,8 @@ page_flags (uint64_t word)
          (slot_kind (word) == SLOT_RAW ? STORE_PAGE_HUGE : 0) |
          (word & SLOT_MARK_IDLE ? STORE_PAGE_IDLE : 0) |
          (word & SLOT_MARK_RECOMPRESSED ? STORE_PAGE_RECOMPRESSED : 0) |
-         (word & SLOT_MARK_INCOMPRESSIBLE ? STORE_PAGE_INCOMPRESSIBLE : 0);
+         (word & SLOT_MARK_INCOMPRESSIBLE ? STORE_PAGE_INCOMPRESSIBLE : 0) |
+         (slot_kind (word) == SLOT_LOST ? STORE_PAGE_LOST : 0);
 }
 
 /* Copy the words of a table page, and mark them idle if asked to.  False if
@@ -106,6 +109,7 @@ counts_reset (struct store *store)
   }
   atomic_store (&store->notify_free, 0);
   atomic_store (&store->generation, atomic_load (&store->kept_generation));
+  saved_generation_set (store, store_generation (store));
   atomic_fetch_add (&store->resets, 1);
   atomic_store (&store->recompressed.tried, 0);
   atomic_store (&store->recompressed.won, 0);

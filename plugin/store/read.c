@@ -2,6 +2,8 @@
 /* Reading: slot word -> object -> page, straight into the caller's buffer. */
 #include "store-internal.h"
 
+#include "checks.h"
+
 /* Decompress or copy the object of a word. */
 static int
 object_read_locked (struct store *store, struct codec_ctx *ctx, uint64_t idx,
@@ -16,7 +18,8 @@ object_read_locked (struct store *store, struct codec_ctx *ctx, uint64_t idx,
   if (!zs_ref_is_plausible (store->pool, ref, len, idx))
     return -EIO;
   data = zs_map (store->pool, ref);
-  if (codec_checksum (data, len) != zs_tag (store->pool, ref))
+  if (codec_checksum (data, len) != zs_tag (store->pool, ref) ||
+      !checks_are_right_locked (store, idx, word, data))
     return -EIO;
   switch (slot_kind (word)) {
   case SLOT_FILL_OBJ:
@@ -44,6 +47,9 @@ int
 page_peek_locked (struct store *store, struct codec_ctx *ctx, uint64_t idx,
                   uint64_t word, void *page)
 {
+  if (!slot_has_object (word) &&
+      !checks_are_right_locked (store, idx, word, NULL))
+    return -EIO;
   switch (slot_kind (word)) {
   case SLOT_EMPTY:
     memset (page, 0, ZSPAGE_PAGE_SIZE);

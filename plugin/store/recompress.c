@@ -10,6 +10,8 @@
 
 #include <time.h>
 
+#include "fault-point.h"
+
 /* What a writer who needs room tries at once, and how much of that in vain. */
 #define ROOM_STEP 16u
 #define ROOM_VAIN 64u
@@ -189,6 +191,7 @@ slice_locked (struct store *store, const struct store_recompress *how,
       work.idx = *at;
       if (!work_begin (store, how, ctx, &work))
         continue;
+      FAULT_POINT ("recompress: in work");
       placed = work_do (store, ctx, &work, &word, &tried);
       work_end (store, &work, placed, tried, word);
       ++*nr_tried;

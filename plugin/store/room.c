@@ -17,6 +17,8 @@
  */
 #include "store-internal.h"
 
+#include "fault-point.h"
+
 /* What to free at once: some hundred copies at most. */
 #define ROOM_PAGES 64u
 /* How often to wait for a page that is in use, where nothing else would free
@@ -150,10 +152,13 @@ room_overwrite_locked (struct store *store, struct stripe *stripe, uint64_t idx,
    */
   ranked_lock (&store->bounce_lock);
   memcpy (zs_map (store->pool, store->bounce), data, len);
+  zs_set_tag (store->pool, store->bounce, codec_checksum (data, len));
   word = slot_with_ref (word, store->bounce);
   slot_publish_locked (store, stripe, idx, word);
+  FAULT_POINT ("room: in the bounce page");
   memcpy (zs_map (store->pool, ref), data, len);
   zs_set_tag (store->pool, ref, codec_checksum (data, len));
+  FAULT_POINT ("room: in its place again");
   slot_repoint_locked (store, idx, slot_with_ref (word, ref));
   ranked_unlock (&store->bounce_lock);
   return 0;

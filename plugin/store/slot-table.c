@@ -2,6 +2,9 @@
 /* Slots: their locks, their memory, publishing them, counting them. */
 #include "store-internal.h"
 
+#include "checks.h"
+#include "fault-point.h"
+
 uint64_t
 table_next_present (const struct store *store, uint64_t from, uint64_t end)
 {
@@ -34,24 +37,43 @@ slot_lock_present (struct store *store, uint64_t idx)
   return NULL;
 }
 
-/* Give memory to a page of the table. */
-static int
-table_populate_locked (struct store *store, uint64_t table_page)
+static void
+present_set (struct store *store, uint64_t table_page)
 {
-  int r;
-
-  if (table_is_present (store, table_page))
-    return 0;
-  r = arena_populate (&store->arena,
-                      (uint8_t *) store->slots + table_page * ZSPAGE_PAGE_SIZE,
-                      ZSPAGE_PAGE_SIZE);
-  if (r < 0)
-    return r;
   atomic_fetch_or_explicit (&store->present[table_page / 64],
                             UINT64_C (1) << table_page % 64,
                             memory_order_release);
   atomic_fetch_add_explicit (&store->nr_present, 1, memory_order_relaxed);
+}
+
+int
+table_populate_locked (struct store *store, uint64_t table_page)
+{
+  uint8_t *page = (uint8_t *) store->slots + table_page * ZSPAGE_PAGE_SIZE;
+  int r;
+
+  if (table_is_present (store, table_page))
+    return 0;
+  r = checks_populate_locked (store, table_page);
+  if (r == 0)
+    r = arena_populate (&store->arena, page, ZSPAGE_PAGE_SIZE);
+  if (r < 0) {
+    checks_release_locked (store, table_page);
+    return r;
+  }
+  FAULT_POINT ("table: populated");
+  present_set (store, table_page);
   return 0;
+}
+
+int
+table_adopt_locked (struct store *store, uint64_t table_page)
+{
+  int r = checks_populate_locked (store, table_page);
+
+  if (r == 0)
+    present_set (store, table_page);
+  return r;
 }
 
 static int
@@ -82,6 +104,8 @@ table_release_locked (struct store *store, uint64_t table_page)
                      (uint8_t *) store->slots + table_page * ZSPAGE_PAGE_SIZE,
                      ZSPAGE_PAGE_SIZE) < 0)
     return;
+  FAULT_POINT ("table: released");
+  checks_release_locked (store, table_page);
   atomic_fetch_and_explicit (&store->present[table_page / 64],
                              ~(UINT64_C (1) << table_page % 64),
                              memory_order_release);
@@ -145,6 +169,7 @@ account_locked (struct stripe_counters *c, uint64_t word, int sign)
     count_locked (&c->compr_bytes, sign * (int) slot_len (word));
     break;
   case SLOT_LOST:
+    count_locked (&c->lost_pages, sign);
     break;
   }
   count_locked (&c->pages, sign);
@@ -160,13 +185,29 @@ slot_publish_locked (struct store *store, struct stripe *stripe, uint64_t idx,
 {
   uint64_t old = slot_get_locked (store, idx);
 
+  checks_begin_locked (store, idx, word);
+  FAULT_POINT ("slot: to be published");
   /* Pairs with nothing in this process, where the lock orders; it keeps the
    * object's bytes before the word for whoever reads the arena after a kill.
    */
   atomic_store_explicit (&store->slots[idx], word, memory_order_release);
+  FAULT_POINT ("slot: published");
+  checks_end_locked (store, idx);
   account_locked (&stripe->counters, old, -1);
   account_locked (&stripe->counters, word, 1);
   return old;
+}
+
+void
+slot_adopt_locked (struct stripe *stripe, uint64_t word)
+{
+  account_locked (&stripe->counters, word, 1);
+}
+
+void
+slot_give_up_locked (struct store *store, struct stripe *stripe, uint64_t idx)
+{
+  slot_publish_locked (store, stripe, idx, SLOT_LOST);
 }
 
 void

@@ -47,6 +47,7 @@ struct stripe_counters {
   _Atomic int64_t lz4_pages, settled_pages;
   _Atomic int64_t zstd_pages[SLOT_GEN_MAX + 1]; /* by generation */
   _Atomic int64_t failed_reads, failed_writes;
+  _Atomic int64_t lost_pages;
 };
 
 /* Guards the slots that map to it, and their objects against moving. */
@@ -64,6 +65,9 @@ struct store {
   struct zs_budget *budget;
   uint64_t nr_pages;
   struct zspage_header header; /* what the arena's header says */
+  bool is_saved;               /* in a state file */
+  struct store_recovered recovered;
+  struct zspage_check *checks; /* [nr_pages], in the arena; NULL: none */
   bool reads_need_ctx;
 
   _Atomic uint64_t *slots; /* [nr_pages], in the arena */
@@ -215,6 +219,11 @@ slot_repoint_locked (struct store *store, uint64_t idx, uint64_t word)
   atomic_store_explicit (&store->slots[idx], word, memory_order_release);
 }
 
+/* Give memory to a page of the table, if it has none.  Wants table_lock.
+ * -ENOMEM.
+ */
+int table_populate_locked (struct store *store, uint64_t table_page);
+
 /* Give memory to the whole table, as far as there is any.  Wants table_lock. */
 void table_populate_all_locked (struct store *store);
 
@@ -222,6 +231,16 @@ void table_populate_all_locked (struct store *store);
  * table_lock and the page's group.
  */
 void table_release_locked (struct store *store, uint64_t table_page);
+
+/* Recovery: a table page has memory, as the file says; that of its checks is seen
+ * to.  -ENOMEM.
+ */
+int table_adopt_locked (struct store *store, uint64_t table_page);
+/* The slot has this word, which is to be counted. */
+void slot_adopt_locked (struct stripe *stripe, uint64_t word);
+/* What the slot has cannot be trusted; its object is not the slot's. */
+void slot_give_up_locked (struct store *store, struct stripe *stripe,
+                          uint64_t idx);
 
 /* Count in a stripe that is locked.  Whoever sees that no page needs a dictionary
  * any more, sees that its readers are done.
@@ -267,6 +286,9 @@ dictionary_of (const struct store *store, unsigned generation)
 
 /* Pages that need a generation. */
 uint64_t dictionary_pages (struct store *store, unsigned generation);
+
+/* Recovery: forget those that nothing needs. */
+void store_dictionaries_tidy (struct store *store);
 
 /* As store_recompress_begin. */
 int recompress_begin_locked (struct store *store);

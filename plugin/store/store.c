@@ -6,21 +6,12 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-/* Fragmentation of address space is cheap, of memory it is not.  A chunk stays
- * with its chain length while anything is in it, and what is stored changes
- * its nature over time, so each chain length may come to hold as many chunks
- * as the whole device once took of it: the data may spread over the device
- * times the number of chain lengths, and once more for huge pages, and some
- * chunks for small devices.
- *
- * Mappings stay below 8 TiB where that is at least twice the device: Linux
- * counts the locked pages of a mapping in an int (mlock_fixup), and whoever may
- * lock without limit, but has no CAP_IPC_LOCK, could map no more memory.  The
- * largest devices get what 40 bits reach.
- */
-#define DATA_SPARE (UINT64_C (64) << 20)
-#define DATA_MOST  (UINT64_C (15) << 39) /* 7.5 TiB */
+#include "checks.h"
+#include "fault-point.h"
+#include "layout.h"
+#include "recover.h"
 
 /* To populate a batch ahead takes about a millisecond.  What has missed memory
  * for so long will not have it soon.
@@ -33,44 +24,6 @@
  * of some classes.
  */
 #define RECOMPRESS_PAGES 64u
-
-static int
-layout_init (struct zspage_header *h, uint64_t disksize, unsigned chain_size)
-{
-  uint64_t data_bytes;
-
-  if (disksize == 0 || disksize % ZSPAGE_PAGE_SIZE != 0 ||
-      disksize > ZSPAGE_MAX_DISKSIZE)
-    return -EINVAL;
-  data_bytes = (chain_size + 1) * disksize + DATA_SPARE;
-  if (data_bytes > DATA_MOST)
-    data_bytes = disksize > DATA_MOST / 2 ? 2 * disksize : DATA_MOST;
-  if (data_bytes > ZSPAGE_MAX_DATA)
-    data_bytes = ZSPAGE_MAX_DATA;
-  data_bytes = data_bytes / ZSPAGE_CHUNK_SIZE * ZSPAGE_CHUNK_SIZE;
-
-  *h = (struct zspage_header){
-    .magic = ZSPAGE_FORMAT_MAGIC,
-    .version = ZSPAGE_FORMAT_VERSION,
-    .header_bytes = sizeof *h,
-    .disksize = disksize,
-    .table_offset = ZSPAGE_PAGE_SIZE,
-    .nr_chunks = data_bytes / ZSPAGE_CHUNK_SIZE,
-    .chunk_bytes = ZSPAGE_CHUNK_SIZE,
-    .page_bytes = ZSPAGE_PAGE_SIZE,
-    .chain_size = chain_size,
-  };
-  h->records_offset =
-    h->table_offset +
-    zspage_align_up (disksize / ZSPAGE_PAGE_SIZE * sizeof (uint64_t),
-                     ZSPAGE_PAGE_SIZE);
-  h->data_offset =
-    zspage_align_up (h->records_offset + (uint64_t) h->nr_chunks *
-                                           sizeof (struct zspage_chunk_record),
-                     ZSPAGE_CHUNK_SIZE);
-  h->file_bytes = h->data_offset + data_bytes;
-  return 0;
-}
 
 static int
 os_populate (void *opaque, void *addr, size_t len)
@@ -107,7 +60,9 @@ relocate (void *opaque, uint32_t owner, zs_ref from, zs_ref to, const void *src,
     word = slot_get_locked (store, owner);
     if (slot_has_object (word) && slot_ref (word) == from) {
       memcpy (dst, src, len);
+      FAULT_POINT ("compact: object copied");
       slot_repoint_locked (store, owner, slot_with_ref (word, to));
+      FAULT_POINT ("compact: slot repointed");
       r = 0;
     }
   }
@@ -120,14 +75,13 @@ pool_init (struct store *store, const struct store_config *config)
 {
   const struct zspage_header *h = &store->header;
   struct zs_config zs = {
-    .chain_size = config->chain_size,
+    .chain_size = h->chain_size,
     .nr_chunks = h->nr_chunks,
     .records = (void *) (store->arena.base + h->records_offset),
     .data = store->arena.base + h->data_offset,
     .reserve_pages = config->reserve_pages,
     /* The chain lengths and the huge pages share it. */
-    .ahead_pages =
-      (store->ahead_pages + config->chain_size) / (config->chain_size + 1),
+    .ahead_pages = (store->ahead_pages + h->chain_size) / (h->chain_size + 1),
     .patience_ms = FEED_PATIENCE_MS,
     .hungry = config->hungry,
     .hungry_opaque = config->hungry_opaque,
@@ -186,20 +140,120 @@ locks_init (struct store *store)
   return 0;
 }
 
+/* The mapping, and where its parts are. */
+static int
+arena_init (struct store *store, const struct store_config *config)
+{
+  struct zspage_header *h = &store->header;
+  int fd = -1, r = 0;
+
+  if (config->file) {
+    *h = config->file->header;
+    fd = config->file->fd;
+    store->is_saved = true;
+  }
+  else
+    r =
+      layout_init (h, config->disksize, config->chain_size, config->has_checks);
+  if (r == 0)
+    r = arena_create (&store->arena, fd, config->is_look, config->name,
+                      h->file_bytes, config->is_locked,
+                      config->ops ? config->ops : &arena_libc_ops,
+                      config->headroom);
+  if (r < 0)
+    return r;
+  store->slots = (void *) (store->arena.base + h->table_offset);
+  if (h->features & ZSPAGE_FEATURE_CHECKS)
+    store->checks = (void *) (store->arena.base + h->checks_offset);
+  return 0;
+}
+
+/* The header in the file, of a store that is saved. */
+static struct zspage_header *
+saved_header (struct store *store)
+{
+  return (void *) store->arena.base;
+}
+
+/* After recovery, which looks at what the last owner left. */
+static void
+own (struct store *store, bool is_look)
+{
+  struct zspage_header *h = saved_header (store);
+
+  if (!store->is_saved || is_look)
+    return;
+  h->was_closed = 0;
+  h->pid = getpid ();
+}
+
+static void
+disown (struct store *store)
+{
+  struct zspage_header *h = saved_header (store);
+
+  if (!store->is_saved || store->arena.is_private)
+    return;
+  h->pid = 0;
+  __atomic_store_n (&h->was_closed, 1, __ATOMIC_RELEASE);
+}
+
+void
+store_set_pid (struct store *store)
+{
+  own (store, store->arena.is_private);
+}
+
+bool
+store_is_saved (const struct store *store)
+{
+  return store->is_saved;
+}
+
+struct store_recovered
+store_recovered (const struct store *store)
+{
+  return store->recovered;
+}
+
+bool
+store_has_checks (const struct store *store)
+{
+  return checks_are_kept (store);
+}
+
+static void
+destroy (struct store *store)
+{
+  unsigned i;
+
+  for (i = 0; i <= SLOT_GEN_MAX; ++i)
+    dictionary_destroy (atomic_load (&store->dictionaries[i]));
+  zs_pool_destroy (store->pool);
+  for (i = 0; i < NR_STRIPES; ++i)
+    ranked_lock_fini (&store->stripes[i].lock);
+  ranked_lock_fini (&store->recompress_lock);
+  ranked_lock_fini (&store->table_lock);
+  ranked_lock_fini (&store->compact_lock);
+  ranked_lock_fini (&store->bounce_lock);
+  free (store->stripes);
+  munmap (store->present, present_bytes (store));
+  arena_destroy (&store->arena);
+  free (store);
+}
+
 int
 store_create (const struct store_config *config, struct store **out)
 {
   struct store *store = calloc (1, sizeof *store);
   int r;
 
-  if (store == NULL)
+  if (store == NULL) {
+    if (config->file)
+      close (config->file->fd);
     return -ENOMEM;
-  r = layout_init (&store->header, config->disksize, config->chain_size);
-  if (r < 0)
-    goto err_free;
-  r = arena_create (
-    &store->arena, config->name, store->header.file_bytes, config->is_locked,
-    config->ops ? config->ops : &arena_libc_ops, config->headroom);
+  }
+  r = arena_init (store, config);
   if (r < 0)
     goto err_free;
   store->codec = config->codec;
@@ -213,14 +267,13 @@ store_create (const struct store_config *config, struct store **out)
   store->room_opaque = config->room_opaque;
   store->reads_need_ctx =
     codec_decompress_needs_ctx (codec_pool_id (config->codec));
-  store->nr_pages = config->disksize / ZSPAGE_PAGE_SIZE;
+  store->nr_pages = store->header.disksize / ZSPAGE_PAGE_SIZE;
   store->nr_table_pages =
     (store->nr_pages + SLOTS_PER_TABLE_PAGE - 1) / SLOTS_PER_TABLE_PAGE;
   store->ahead_pages = ahead_pages (config);
   store->hungry = config->hungry;
   store->hungry_opaque = config->hungry_opaque;
   store->table_stays = store->nr_table_pages <= store->ahead_pages;
-  store->slots = (void *) (store->arena.base + store->header.table_offset);
 
   store->present = mmap (NULL, present_bytes (store), PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -234,6 +287,15 @@ store_create (const struct store_config *config, struct store **out)
   r = pool_init (store, config);
   if (r < 0)
     goto err_locks;
+  if (config->file && !config->file->is_new) {
+    r = store_recover (store, config);
+    if (r < 0) {
+      destroy (store);
+      return r;
+    }
+  }
+  store->recovered.is_new = config->file && config->file->is_new;
+  own (store, config->is_look);
   *out = store;
   return 0;
 
@@ -251,23 +313,10 @@ err_free:
 void
 store_destroy (struct store *store)
 {
-  unsigned i;
-
   if (store == NULL)
     return;
-  for (i = 0; i <= SLOT_GEN_MAX; ++i)
-    dictionary_destroy (atomic_load (&store->dictionaries[i]));
-  zs_pool_destroy (store->pool);
-  for (i = 0; i < NR_STRIPES; ++i)
-    ranked_lock_fini (&store->stripes[i].lock);
-  ranked_lock_fini (&store->recompress_lock);
-  ranked_lock_fini (&store->table_lock);
-  ranked_lock_fini (&store->compact_lock);
-  ranked_lock_fini (&store->bounce_lock);
-  free (store->stripes);
-  munmap (store->present, present_bytes (store));
-  arena_destroy (&store->arena);
-  free (store);
+  disown (store);
+  destroy (store);
 }
 
 /* What cannot be had now, whoever needs it asks for again. */
@@ -326,7 +375,8 @@ store_start (struct store *store)
     if (r == 0) {
       if (store->ahead_pages)
         start_ahead_locked (store);
-      memcpy (store->arena.base, &store->header, sizeof store->header);
+      if (!store->is_saved)
+        memcpy (store->arena.base, &store->header, sizeof store->header);
       atomic_store_explicit (&store->started, true, memory_order_release);
     }
   }
@@ -437,7 +487,7 @@ static void
 counters_sum (struct store *store, struct store_stats *s)
 {
   int64_t pages = 0, compr = 0, same = 0, huge = 0, idle = 0, lz4 = 0,
-          settled = 0;
+          settled = 0, lost = 0;
   unsigned i;
 
   for (i = 0; i < NR_STRIPES; ++i) {
@@ -453,6 +503,7 @@ counters_sum (struct store *store, struct store_stats *s)
     s->huge_pages_since += counter (&c->huge_pages_since);
     s->failed_reads += counter (&c->failed_reads);
     s->failed_writes += counter (&c->failed_writes);
+    lost += counter (&c->lost_pages);
   }
   for (i = 0; i <= SLOT_GEN_MAX; ++i) {
     uint64_t needed = 0;
@@ -470,6 +521,7 @@ counters_sum (struct store *store, struct store_stats *s)
   s->idle_pages = idle > 0 ? idle : 0;
   s->lz4_pages = lz4 > 0 ? lz4 : 0;
   s->settled_pages = settled > 0 ? settled : 0;
+  s->lost_pages = lost > 0 ? lost : 0;
 }
 
 void
@@ -499,9 +551,11 @@ store_stats (struct store *store, struct store_stats *s)
   s->notify_free =
     atomic_load_explicit (&store->notify_free, memory_order_relaxed);
 
+  s->recovered_pages = store->recovered.pages;
   table = atomic_load_explicit (&store->nr_present, memory_order_relaxed) *
-          ZSPAGE_PAGE_SIZE;
-  if (atomic_load_explicit (&store->started, memory_order_relaxed))
+          (1 + checks_pages (store)) * ZSPAGE_PAGE_SIZE;
+  if (store->is_saved ||
+      atomic_load_explicit (&store->started, memory_order_relaxed))
     table += ZSPAGE_PAGE_SIZE; /* header */
   s->disksize = store->header.disksize;
   s->mem_meta =

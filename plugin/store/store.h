@@ -14,6 +14,7 @@
 
 #include "arena.h"
 #include "codec.h"
+#include "state-file.h"
 #include "zspool.h"
 
 struct store;
@@ -47,13 +48,49 @@ struct store_config {
   void *room_opaque;
   struct headroom *headroom;   /* NULL = memory is what the kernel gives */
   const struct arena_ops *ops; /* NULL = libc's */
+  bool has_checks;             /* of each page, as it is stored */
+
+  /* What is to outlive the process is in this file, which is the store's from
+   * then on, also if it cannot be created; NULL: nothing is.  disksize,
+   * chain_size and has_checks are those of the file then.
+   */
+  const struct state_file *file;
+  bool is_look; /* the file was opened to look at it: it is not changed */
+  /* Called every second or so, by some thread, while the file is recovered: how
+   * much of the slot table is done.  May be NULL.
+   */
+  void (*progress) (void *opaque, uint64_t done, uint64_t all);
+  void *progress_opaque;
+};
+
+/* What was found in the file. */
+struct store_recovered {
+  bool is_new;          /* there was none, so that the rest is 0 */
+  bool was_closed;      /* its last owner ended as it should */
+  uint32_t pid;         /* who died with it; 0: nobody */
+  uint64_t pages;       /* that can be read, as far as the slot table tells */
+  uint64_t lost;        /* that could be until now, but no longer */
+  uint64_t freed_pages; /* of memory, that nothing referred to */
+  uint64_t ms;          /* that this took */
 };
 
 /* -EINVAL: a field out of range.  -ENOMEM: no address space.  Others: see
- * arena_create.  Populates nothing: that begins with the first write.
+ * arena_create.  Populates nothing: that begins with the first write.  What the
+ * file has is recovered.
  */
 int store_create (const struct store_config *config, struct store **store);
 void store_destroy (struct store *store);
+
+/* Whether there is a file; and what was found in it, which for a new one is
+ * nothing.
+ */
+bool store_is_saved (const struct store *store);
+struct store_recovered store_recovered (const struct store *store);
+
+bool store_has_checks (const struct store *store);
+
+/* The process has another PID since it forked. */
+void store_set_pid (struct store *store);
 
 uint64_t store_disksize (const struct store *store);
 
@@ -149,7 +186,7 @@ bool store_reset_slice (struct store *store, uint64_t *at);
 
 /* Compress with it from now on, as the next generation; it must be digested for
  * store_dictionary_level.  It is the store's then.  -EBUSY: there are
- * 15, and pages need them all.
+ * 15, and pages need them all.  -ENOMEM: it cannot be saved.
  */
 int store_dictionary_add (struct store *store, struct dictionary *dictionary);
 
@@ -222,6 +259,7 @@ bool store_recompress_slice (struct store *store,
 #define STORE_PAGE_IDLE           4u
 #define STORE_PAGE_RECOMPRESSED   8u
 #define STORE_PAGE_INCOMPRESSIBLE 16u
+#define STORE_PAGE_LOST           32u /* recovery gave it up */
 
 /* Call fn for each stored page from first on, in order, until it returns false.
  * Nothing is locked meanwhile.
@@ -238,6 +276,8 @@ struct store_stats {
     mem_used_max, same_pages, pages_compacted, huge_pages, huge_pages_since;
   /* io_stat */
   uint64_t failed_reads, failed_writes, invalid_io, notify_free;
+  /* recovery */
+  uint64_t lost_pages, recovered_pages;
   /* ours */
   uint64_t disksize;
   uint64_t mem_meta;     /* slot table, records, descriptors, contexts */

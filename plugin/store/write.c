@@ -5,6 +5,8 @@
  */
 #include "store-internal.h"
 
+#include "fault-point.h"
+
 /* What a page is to be stored as: a word alone, or data for an object. */
 struct image {
   uint64_t word; /* if not 0, all of it */
@@ -87,7 +89,9 @@ image_place (struct store *store, uint64_t idx, const struct image *image,
               : zs_malloc (store->pool, image->len, idx, &ref);
   if (r < 0)
     return r;
+  FAULT_POINT ("write: object taken");
   memcpy (zs_map (store->pool, ref), image->data, image->len);
+  FAULT_POINT ("write: data copied");
   zs_set_tag (store->pool, ref, codec_checksum (image->data, image->len));
   *word = image_word (image, ref);
   return 0;
@@ -180,6 +184,7 @@ page_write (struct store *store, uint64_t idx, const void *page)
     codec_put (ctx);
   else
     atomic_fetch_sub (&store->pins, 1);
+  FAULT_POINT ("write: old object to be freed");
   object_free (store, idx, old);
   return r;
 }

@@ -40,8 +40,8 @@ expect_only ()
         "${#COMPREPLY[@]}" -eq "$(wc -w <<<"$1")"
 }
 
-expect_only "list show get set compact recompress dictionary idle reset classes watch estimate help" ''
-expect_only "compact classes" c
+expect_only "list show get set compact recompress dictionary idle reset state check classes watch estimate help" ''
+expect_only "compact check classes" c
 expect_only "--socket=" --s
 expect_completion "--json --help --output=" -
 expect_completion "--interval= --count=" watch --
@@ -54,7 +54,7 @@ expect_only "mm_stat mem_limit" get one m
 expect_only "mem_limit mem_used_max" set one m
 expect_only "" set one mem_limit ''
 expect_only "" get one mm_stat ''
-expect_only "show set" help s
+expect_only "show set state" help s
 expect_only "MEM-LIMIT MEM-META MEM-DICT MEM-USED MEM-RESERVE MEM-RESIDENT
     MEM-FREEABLE" --output MEM-
 expect_only "NAME,DATA,COMPR" --output = NAME,DATA,CO

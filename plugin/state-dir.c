@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See state-dir.h. */
+#include <config.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#define NBDKIT_API_VERSION 2
+#include <nbdkit-plugin.h>
+
+#include "export-name.h"
+#include "state-dir.h"
+
+#define SUFFIX ".zspage"
+#define MIB    (UINT64_C (1) << 20)
+
+int
+state_dir_path (const char *device, char path[STATE_PATH_MAX])
+{
+  int n = snprintf (path, STATE_PATH_MAX, "%s/%s" SUFFIX, server_config.state,
+                    device);
+
+  return n > 0 && (unsigned) n < STATE_PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int
+state_dir_check (const struct server_config *config)
+{
+  struct statfs fs;
+  struct stat st;
+
+  if (stat (config->state, &st) == -1 || statfs (config->state, &fs) == -1) {
+    nbdkit_error ("state=%s: %m", config->state);
+    return -1;
+  }
+  if (!S_ISDIR (st.st_mode)) {
+    nbdkit_error ("state=%s: it is not a directory", config->state);
+    return -1;
+  }
+  if (fs.f_type == TMPFS_MAGIC || config->state_on_disk)
+    return 0;
+  nbdkit_error ("state=%s: it is not on a tmpfs (its file system has type "
+                "0x%lx), so that pages would be written to a disk; mount a "
+                "tmpfs there, or say state_on_disk=true",
+                config->state, (unsigned long) fs.f_type);
+  return -1;
+}
+
+/* What a device may come to use of the directory at most, bytes. */
+static uint64_t
+most_of (const struct device_config *c)
+{
+  uint64_t data =
+    c->mem_limit && c->mem_limit < c->disksize ? c->mem_limit : c->disksize;
+  uint64_t slot = sizeof (uint64_t);
+
+  if (c->checksum)
+    slot += sizeof (struct zspage_check);
+  /* Stock, reserve and records, about. */
+  return data + data / 16 + c->disksize / ZSPAGE_PAGE_SIZE * slot + MIB +
+         c->ahead;
+}
+
+static int
+add_used (void *opaque, const char *name)
+{
+  char path[STATE_PATH_MAX];
+  uint64_t *used = opaque;
+  struct stat st;
+
+  if (state_dir_path (name, path) == 0 && lstat (path, &st) == 0)
+    *used += (uint64_t) st.st_blocks * 512;
+  return 0;
+}
+
+void
+state_dir_check_room (const struct server_config *config)
+{
+  uint64_t most = 0, room, used = 0, limit = config->total_mem_limit;
+  struct statfs fs;
+  size_t i;
+
+  if (statfs (config->state, &fs) == -1 || fs.f_blocks == 0)
+    return; /* a tmpfs without a size */
+  for (i = 0; i < config->nr_devices; ++i)
+    most += most_of (&config->devices[i]);
+  if (config->on_demand)
+    most +=
+      (config->max_devices - config->nr_devices) * most_of (&config->defaults);
+  else if (config->nr_devices == 0)
+    most = most_of (&config->defaults);
+  if (limit && limit + limit / 16 < most)
+    most = limit + limit / 16;
+  state_dir_for_each (add_used, &used);
+  room = (uint64_t) fs.f_bavail * fs.f_bsize + used;
+  if (room < most)
+    nbdkit_error ("state=%s: there is room for %" PRIu64 " MiB, and the "
+                  "devices may use %" PRIu64 " MiB if nothing compresses; when "
+                  "it is full, writes fail with ENOSPC",
+                  config->state, room / MIB, most / MIB);
+  else
+    nbdkit_debug ("state=%s: there is room for %" PRIu64 " MiB; the devices "
+                  "may use %" PRIu64 " MiB",
+                  config->state, room / MIB, most / MIB);
+}
+
+int
+state_dir_open (const struct device_config *c, struct state_file *file)
+{
+  struct zspage_header wanted;
+  char path[STATE_PATH_MAX], why[STATE_WHY];
+  bool has_checks;
+  int r = layout_init (&wanted, c->disksize, c->chain_size, c->checksum);
+
+  if (r == 0)
+    r = state_dir_path (c->name, path);
+  if (r < 0) {
+    errno = -r;
+    nbdkit_error ("device %s: state=%s: %m", c->name, server_config.state);
+    return -1;
+  }
+  if (state_file_open (path, &wanted, file, why) < 0) {
+    nbdkit_error ("device %s: %s", c->name, why);
+    return -1;
+  }
+  if (file->header.chain_size != c->chain_size)
+    nbdkit_error ("device %s: %s was made with zspage_chain_size=%" PRIu32
+                  ", which stays so until it is removed",
+                  c->name, path, file->header.chain_size);
+  has_checks = file->header.features & ZSPAGE_FEATURE_CHECKS;
+  if (has_checks != c->checksum)
+    nbdkit_error ("device %s: %s was made with checksum=%s, which stays so "
+                  "until it is removed",
+                  c->name, path, has_checks ? "true" : "false");
+  return 0;
+}
+
+void
+state_dir_progress (void *opaque, uint64_t done, uint64_t all)
+{
+  nbdkit_error ("device %s: recovering what is stored: %" PRIu64 "%%",
+                (const char *) opaque, done * 100 / all);
+}
+
+/* Who started the server sees this, or the log. */
+void
+state_dir_tell (const char *device, const struct store *store)
+{
+  struct store_recovered is = store_recovered (store);
+  char ended[64] = "was closed";
+
+  if (!is.was_closed)
+    snprintf (ended, sizeof ended, "was not closed (by process %" PRIu32 ")",
+              is.pid);
+  if (is.lost > 0)
+    nbdkit_error ("device %s: %" PRIu64 " pages cannot be trusted and are "
+                  "lost: reading them fails; %" PRIu64 " are as they were",
+                  device, is.lost, is.pages);
+  if (is.pages > 0 || !is.was_closed)
+    nbdkit_error ("device %s: %" PRIu64 " pages recovered in %" PRIu64
+                  " ms; the file %s",
+                  device, is.pages, is.ms, ended);
+}
+
+/* The device that a file is of; false: none. */
+static bool
+name_of (const char *entry, char name[DEVICE_NAME_MAX + 1])
+{
+  size_t len = strlen (entry), suffix = strlen (SUFFIX);
+
+  if (len <= suffix || len - suffix > DEVICE_NAME_MAX ||
+      strcmp (entry + len - suffix, SUFFIX) != 0)
+    return false;
+  memcpy (name, entry, len - suffix);
+  name[len - suffix] = '\0';
+  return device_name_is_valid (name);
+}
+
+int
+state_dir_for_each (int (*fn) (void *opaque, const char *name), void *opaque)
+{
+  char name[DEVICE_NAME_MAX + 1];
+  DIR *dir = opendir (server_config.state);
+  struct dirent *entry;
+  int r = 0;
+
+  if (dir == NULL) {
+    nbdkit_error ("state=%s: %m", server_config.state);
+    return -1;
+  }
+  while (r == 0 && (entry = readdir (dir)) != NULL)
+    if (name_of (entry->d_name, name))
+      r = fn (opaque, name);
+  closedir (dir);
+  return r;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* checksum=true: a check of each page, beside its slot; zspage-format.h says of
+ * what, and in which order it is written.  Without it these do nothing.
+ *
+ * Checks belong to their slot's stripe, and have memory where their part of the
+ * slot table does.
+ */
+#ifndef CHECKS_H
+#define CHECKS_H
+
+#include "store-internal.h"
+
+/* Pages of checks for a page of the slot table. */
+#define CHECK_PAGES (sizeof (struct zspage_check) / sizeof (uint64_t))
+
+static inline bool
+checks_are_kept (const struct store *store)
+{
+  return store->checks != NULL;
+}
+
+static inline size_t
+checks_pages (const struct store *store)
+{
+  return checks_are_kept (store) ? CHECK_PAGES : 0;
+}
+
+/* As for the table page they belong to.  Want table_lock.  -ENOMEM; -errno. */
+int checks_populate_locked (struct store *store, uint64_t table_page);
+int checks_release_locked (struct store *store, uint64_t table_page);
+
+/* Of all table pages in [first, end). */
+void checks_release_run (struct store *store, uint64_t first, uint64_t end);
+
+/* Around publishing a word that is not what the slot has now: its object, if it
+ * has one, is there.
+ */
+void checks_begin_locked (struct store *store, uint64_t idx, uint64_t word);
+void checks_end_locked (struct store *store, uint64_t idx);
+
+/* Whether the word that a slot has, and the data of its object, are what was
+ * published; data: NULL if it has none.
+ */
+bool checks_are_right_locked (const struct store *store, uint64_t idx,
+                              uint64_t word, const void *data);
+
+/* Recovery: what a kill left half done becomes whole.  *data_needed: the object
+ * would have to be looked at.  Whether the word is right, as far as that can be
+ * told without.
+ */
+bool checks_recover_locked (struct store *store, uint64_t idx, uint64_t word,
+                            bool *data_needed);
+
+/* After data_needed: with the data, or NULL if there can be none. */
+bool checks_recover_data_locked (struct store *store, uint64_t idx,
+                                 uint64_t word, const void *data);
+
+/* Recovery gave the slot up. */
+void checks_forget_locked (struct store *store, uint64_t idx);
+
+#endif /* CHECKS_H */

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See state-file.h. */
+#include <config.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fault-point.h"
+#include "state-file.h"
+
+/* Others may make, or remove, the file at the same moment; not for ever. */
+#define TRIES 8u
+
+__attribute__ ((format (printf, 3, 4))) static int
+fail (char why[STATE_WHY], int err, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  vsnprintf (why, STATE_WHY, format, args);
+  va_end (args);
+  return -err;
+}
+
+static int
+read_header (int fd, struct zspage_header *header, uint64_t *file_bytes)
+{
+  struct stat st;
+  ssize_t n;
+
+  if (fstat (fd, &st) == -1)
+    return -errno;
+  *file_bytes = st.st_size;
+  memset (header, 0, sizeof *header);
+  n = pread (fd, header, sizeof *header, 0);
+  return n == -1 ? -errno : 0;
+}
+
+/* Whoever has it wrote its PID after it locked the file, a moment later. */
+static int
+fail_busy (int fd, const char *path, char why[STATE_WHY])
+{
+  struct zspage_header h;
+  uint64_t bytes;
+
+  if (read_header (fd, &h, &bytes) == 0 && h.magic == ZSPAGE_FORMAT_MAGIC &&
+      h.pid != 0)
+    return fail (why, EBUSY, "%s: process %" PRIu32 " has it open", path,
+                 h.pid);
+  return fail (why, EBUSY, "%s: another process has it open", path);
+}
+
+/* Lock and read what is there; file->fd is open. */
+static int
+take (const char *path, int how, struct state_file *file, char why[STATE_WHY])
+{
+  uint64_t bytes;
+  struct stat st;
+  int r;
+
+  if (fstat (file->fd, &st) == -1)
+    return fail (why, errno, "%s: %s", path, strerror (errno));
+  if (!S_ISREG (st.st_mode))
+    return fail (why, EMEDIUMTYPE, "%s: it is not a regular file", path);
+  if (flock (file->fd, how | LOCK_NB) == -1)
+    return errno == EWOULDBLOCK ? fail_busy (file->fd, path, why)
+                                : fail (why, errno, "%s: cannot be locked: %s",
+                                        path, strerror (errno));
+  r = read_header (file->fd, &file->header, &bytes);
+  if (r < 0)
+    return fail (why, -r, "%s: %s", path, strerror (-r));
+  r = layout_check (&file->header, bytes, why);
+  if (r < 0) {
+    char reason[LAYOUT_WHY];
+
+    memcpy (reason, why, sizeof reason);
+    return fail (why, -r, "%s: %s", path, reason);
+  }
+  return 0;
+}
+
+/* A complete file without a name, locked. */
+static int
+make_nameless (const char *path, const struct zspage_header *header)
+{
+  char *copy = strdup (path);
+  int fd = -1, err = ENOMEM;
+  ssize_t n;
+
+  if (copy)
+    fd = open (dirname (copy), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+  if (copy && fd == -1)
+    err = errno;
+  free (copy);
+  if (fd == -1)
+    return -err;
+  n = pwrite (fd, header, sizeof *header, 0);
+  if (n != sizeof *header || ftruncate (fd, header->file_bytes) == -1 ||
+      flock (fd, LOCK_EX | LOCK_NB) == -1) {
+    err = n == -1 || n == sizeof *header ? errno : ENOSPC;
+    close (fd);
+    return -err;
+  }
+  return fd;
+}
+
+/* -EEXIST: somebody else just made one. */
+static int
+make (const char *path, const struct zspage_header *wanted,
+      struct state_file *file)
+{
+  char proc[64];
+  int err;
+
+  file->header = *wanted;
+  file->header.pid = getpid ();
+  file->is_new = true;
+  file->fd = make_nameless (path, &file->header);
+  if (file->fd < 0)
+    return file->fd;
+  FAULT_POINT ("state-file: made");
+  snprintf (proc, sizeof proc, "/proc/self/fd/%d", file->fd);
+  if (linkat (AT_FDCWD, proc, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) {
+    FAULT_POINT ("state-file: named");
+    return 0;
+  }
+  err = errno;
+  close (file->fd);
+  return -err;
+}
+
+int
+state_file_open (const char *path, const struct zspage_header *wanted,
+                 struct state_file *file, char why[STATE_WHY])
+{
+  unsigned i;
+  int r = -EEXIST;
+
+  for (i = 0; i < TRIES && r == -EEXIST; ++i) {
+    file->is_new = false;
+    file->fd =
+      open (path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (file->fd == -1 && errno != ENOENT)
+      return fail (why, errno, "%s: %s", path,
+                   errno == ELOOP ? "it is a symbolic link" : strerror (errno));
+    if (file->fd >= 0) {
+      r = take (path, LOCK_EX, file, why);
+      if (r == 0 && file->header.disksize != wanted->disksize)
+        r = fail (why, ESTALE,
+                  "%s: it is of a device of %" PRIu64 " bytes, and disksize is "
+                  "%" PRIu64 "; say disksize=%" PRIu64 ", or remove the file",
+                  path, file->header.disksize, wanted->disksize,
+                  file->header.disksize);
+      if (r < 0)
+        close (file->fd);
+      return r;
+    }
+    r = make (path, wanted, file);
+  }
+  return r == 0 ? 0
+                : fail (why, -r, "%s: cannot be made: %s", path,
+                        r == -EOPNOTSUPP ? "this file system has no O_TMPFILE"
+                                         : strerror (-r));
+}
+
+int
+state_file_open_readonly (const char *path, struct state_file *file,
+                          char why[STATE_WHY])
+{
+  int r;
+
+  file->is_new = false;
+  file->fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (file->fd == -1)
+    return fail (why, errno, "%s: %s", path, strerror (errno));
+  r = take (path, LOCK_SH, file, why);
+  if (r < 0)
+    close (file->fd);
+  return r;
+}
