@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Servers of the plugin that run side by side, for benchmarks that compare one
 # with the other.  For who sources it: $me is its name, $server that of the server
-# that functions are about, $plugin, $nbd_load, $pages, and $tmp, a folder.
+# that functions are about, $plugin, $nbd_load, $pages, $span, $seconds, and $tmp, a
+# folder.
 
 : "${me:?}" "${srcdir:?}"
 tmp=
@@ -88,6 +89,59 @@ load ()
     "$nbd_load" --uri "nbd+unix:///?socket=$tmp/$server.socket" --pages "$pages" \
         --timeout 60 "$@" 2>"$tmp/load.log" ||
         die "nbd-load $*: $(tail -n 1 "$tmp/load.log")"
+}
+
+server_pid ()
+{
+    cat "$tmp/$server.pid"
+}
+
+# Microseconds of processor time so far: of the whole server, and of its threads
+# in the background.
+cpu_all ()
+{
+    awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, "")
+        print ($12 + $13) * 1000000 / hz }' "/proc/$(server_pid)/stat"
+}
+
+# Of the latter also which they are, as one that trains does not stay.
+background ()
+{
+    local task us=0 n tasks=
+
+    for task in "/proc/$(server_pid)/task/"*; do
+        case $(cat "$task/comm" 2>/dev/null) in
+            zspage-*) n=$(awk '{ printf "%d", $1 / 1000 }' "$task/schedstat" \
+                2>/dev/null) || continue
+                us=$((us + n))
+                tasks+=,${task##*/} ;;
+        esac
+    done
+    echo "$us $tasks"
+}
+
+# Print: microseconds an operation in front, and all that was in the background.
+# Usage: cost write|read SEED
+cost ()
+{
+    local all back now n
+
+    all=$(cpu_all)
+    back=$(background)
+    n=$(load --op "$1" --size 4K --depth 16 --span "$span" --seconds "$seconds" \
+        --seed "$2" --header | awk -F '\t' '
+            NR == 1 { for (i = 1; i <= NF; i++) if ($i == "requests") at = i }
+            NR == 2 { print $at }') || die "no figures"
+    now=$(background)
+    all=$(($(cpu_all) - all))
+    # What a thread took that is gone by now, nobody can say: once more.
+    if test "${now#* }" != "${back#* }"; then
+        cost "$@"
+        return
+    fi
+    back=$((${now% *} - ${back% *}))
+    awk -v all="$all" -v back="$back" -v n="$n" \
+        'BEGIN { printf "%.3f %d\n", (all - back) / n, back }'
 }
 
 # Of numbers, one a line.
