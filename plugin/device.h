@@ -37,7 +37,7 @@ struct device {
 int devices_create (const struct server_config *config);
 void devices_destroy (void);
 
-/* The server has the PID now with which it goes on. */
+/* The server has the PID now with which it goes on, and what it locks is locked. */
 void devices_after_fork (void);
 
 /* Any thread may ask; numbers stay. */

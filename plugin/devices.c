@@ -228,8 +228,12 @@ devices_after_fork (void)
 {
   size_t i;
 
-  for (i = 0; server_config.state && i < devices_nr (); ++i)
+  for (i = 0; server_config.state && i < devices_nr (); ++i) {
     store_set_pid (devices[i]->store);
+    /* What was recovered, but is not used yet, could be swapped out. */
+    if (server_config.swap != SWAP_NO)
+      store_map (devices[i]->store);
+  }
 }
 
 void

@@ -28,9 +28,9 @@ zspage_get_ready (void)
 static int
 zspage_after_fork (void)
 {
-  devices_after_fork ();
   if (swap_lock (server_config.swap) == -1)
     return -1;
+  devices_after_fork ();
   return service_start (&server_config);
 }
 

@@ -204,6 +204,21 @@ store_set_pid (struct store *store)
   own (store, store->arena.is_private);
 }
 
+void
+store_map (struct store *store)
+{
+  const uint8_t *from = store->arena.base;
+  void *start;
+  size_t len;
+
+  while (arena_next_memory (&store->arena, from,
+                            store->arena.base + store->arena.bytes, &start,
+                            &len)) {
+    arena_map (&store->arena, start, len);
+    from = (const uint8_t *) start + len;
+  }
+}
+
 bool
 store_is_saved (const struct store *store)
 {

@@ -89,6 +89,9 @@ struct store_recovered store_recovered (const struct store *store);
 
 bool store_has_checks (const struct store *store);
 
+/* Map all memory that there is, so that it is locked if memory is. */
+void store_map (struct store *store);
+
 /* The process has another PID since it forked. */
 void store_set_pid (struct store *store);
 
