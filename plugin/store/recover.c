@@ -315,6 +315,8 @@ store_recover (struct store *store, const struct store_config *config)
 
   is->was_closed = header->was_closed == 1;
   is->pid = header->pid;
+  /* What has memory already is not to be refused for the lack of it. */
+  store->arena.headroom = NULL;
   r = saved_dictionaries_load (store);
   if (r == 0)
     r = table_look (store);
@@ -324,6 +326,7 @@ store_recover (struct store *store, const struct store_config *config)
     r = zs_recover_begin (store->pool, &memory, &scan.recovery);
   if (r == 0)
     r = scan_and_end (&scan, &freed);
+  store->arena.headroom = config->headroom;
   if (r < 0)
     return r;
   checks_tidy (store);

@@ -88,6 +88,18 @@ take (const char *path, int how, struct state_file *file, char why[STATE_WHY])
   return 0;
 }
 
+/* Whether the file still has that name: it may have lost it before it was
+ * locked, and then is nobody's.
+ */
+static bool
+is_named (const struct state_file *file, const char *path)
+{
+  struct stat a, b;
+
+  return fstat (file->fd, &a) == 0 && lstat (path, &b) == 0 &&
+         a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 /* A complete file without a name, locked. */
 static int
 make_nameless (const char *path, const struct zspage_header *header)
@@ -154,6 +166,11 @@ state_file_open (const char *path, const struct zspage_header *wanted,
                    errno == ELOOP ? "it is a symbolic link" : strerror (errno));
     if (file->fd >= 0) {
       r = take (path, LOCK_EX, file, why);
+      if (r == 0 && !is_named (file, path)) {
+        close (file->fd);
+        r = -EEXIST;
+        continue;
+      }
       if (r == 0 && file->header.disksize != wanted->disksize)
         r = fail (why, ESTALE,
                   "%s: it is of a device of %" PRIu64 " bytes, and disksize is "
