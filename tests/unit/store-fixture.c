@@ -4,9 +4,26 @@
 
 #include <stdlib.h>
 
+#include "layout.h"
 #include "store-fixture.h"
 #include "store-internal.h"
 #include "zspool-internal.h"
+
+/* The file of that path; it is made if there is none. */
+static void
+state_file_get (const char *path, const struct store_config *config,
+                struct state_file *file)
+{
+  struct zspage_header wanted;
+  char why[STATE_WHY];
+  int r = layout_init (&wanted, config->disksize, config->chain_size,
+                       config->has_checks);
+
+  assert_int_equal (r, 0);
+  r = state_file_open (path, &wanted, file, why);
+  if (r < 0)
+    fail_msg ("%s", why);
+}
 
 void
 store_fixture_init (struct store_fixture *f, struct store_params params)
@@ -24,9 +41,15 @@ store_fixture_init (struct store_fixture *f, struct store_params params)
     .room_elsewhere = params.room_elsewhere,
     .room_opaque = params.room_opaque,
     .ops = &fail_arena_ops,
+    .has_checks = params.has_checks,
   };
+  struct state_file file;
 
   fail_ops_reset ();
+  if (params.path) {
+    state_file_get (params.path, &config, &file);
+    config.file = &file;
+  }
   assert_int_equal (codec_pool_create (params.codec,
                                        codec_levels (params.codec).dflt, 4,
                                        &f->codec),
@@ -45,23 +68,54 @@ store_fixture_fini (struct store_fixture *f)
   fail_ops_reset ();
 }
 
+static size_t
+pages_for (uint64_t bytes)
+{
+  return (bytes + PAGE - 1) / PAGE;
+}
+
+uint64_t
+saved_pages (struct store *store)
+{
+  uint64_t t, all, pages = 0, in_use;
+  size_t len;
+  unsigned g;
+
+  if (store->is_saved) {
+    pages = 1;
+    for (g = 1; g <= SLOT_GEN_MAX; ++g)
+      if (store_dictionary (store, g, &in_use)) {
+        dictionary_bytes (store_dictionary (store, g, &in_use), &len);
+        pages += 1 + pages_for (len);
+      }
+  }
+  else
+    pages = store->started;
+  /* The last page of the table may have but one of checks. */
+  all = pages_for (store->nr_pages * sizeof (struct zspage_check));
+  for (t = 0; store->checks && t < store->nr_table_pages; ++t)
+    if (table_is_present (store, t))
+      pages += all - 2 * t < 2 ? all - 2 * t : 2;
+  return pages;
+}
+
 /* Pages of the arena that have memory by the figures of the program. */
 static const char *
 check_resident (struct store *store)
 {
   static char why[160];
   struct store_stats s = store_stats_now (store);
-  uint64_t want = s.mem_used_total + s.mem_reserve + store->nr_present * PAGE +
+  uint64_t want = s.mem_used_total + s.mem_reserve +
+                  (store->nr_present + saved_pages (store)) * PAGE +
                   store->pool->records_ready_bytes;
-  bool started = store->started;
 
   /* A start that failed may have left the header. */
-  if (started ? s.mem_resident == want + PAGE
-              : s.mem_resident == want || s.mem_resident == want + PAGE)
+  if (s.mem_resident == want ||
+      (!store->is_saved && !store->started && s.mem_resident == want + PAGE))
     return NULL;
   snprintf (why, sizeof why, "the arena has %llu pages, the figures say %llu",
             (unsigned long long) s.mem_resident / PAGE,
-            (unsigned long long) want / PAGE + started);
+            (unsigned long long) want / PAGE);
   return why;
 }
 

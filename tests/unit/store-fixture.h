@@ -27,6 +27,9 @@ struct store_params {
   struct zs_budget *budget;
   bool (*room_elsewhere) (void *opaque, bool memory_is_refused);
   void *room_opaque;
+  bool has_checks;
+  const char
+    *path; /* of a state file, which is made or recovered; NULL: none */
 };
 
 /* The store uses fail_arena_ops, which are reset. */
@@ -34,6 +37,9 @@ void store_fixture_init (struct store_fixture *f, struct store_params params);
 
 /* Checks the store first. */
 void store_fixture_fini (struct store_fixture *f);
+
+/* Pages of the file for dictionaries, checks and the header, by the figures. */
+uint64_t saved_pages (struct store *store);
 
 /* The validator has nothing to say, and the arena has as much memory as the
  * figures say, to the page.

@@ -57,6 +57,12 @@ store_model_restart (struct store_model *m, struct store *store)
   }
 }
 
+void
+store_model_adopt (struct store_model *m, struct store *store)
+{
+  m->store = store;
+}
+
 static bool
 reads_as_zeros (const struct store_model *m, uint64_t idx)
 {

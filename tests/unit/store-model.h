@@ -28,6 +28,9 @@ void store_model_fini (struct store_model *m);
 /* Begin again with another store of the same size, which is empty. */
 void store_model_restart (struct store_model *m, struct store *store);
 
+/* Go on with another store, which is to have what the last one had. */
+void store_model_adopt (struct store_model *m, struct store *store);
+
 /* Ranges must lie within the device. */
 const char *model_write (struct store_model *m, const void *data, size_t len,
                          uint64_t offset);

@@ -118,7 +118,7 @@ a_generation_lives_as_long_as_its_pages (void **state)
   add (&x, 0);
   put_records (s, 400, 1, 0, &rng);
   {
-    struct dictionary *d = dictionary_of_records (0, x.level);
+    struct dictionary *d = dictionary_of_records (1, x.level);
 
     assert_int_equal (store_dictionary_add (s, d), -EBUSY);
     trim_pages (s, 199, 200);
