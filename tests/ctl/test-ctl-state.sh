@@ -5,9 +5,8 @@
 
 . "${0%/*}/ctl.sh"
 
-dir=$(mktemp -d /dev/shm/zspage-test.XXXXXX) || skip "there is no /dev/shm"
-trap 'status=$?; rm -rf -- "$dir"; at_end $status' EXIT
-test "$(stat -f -c %T "$dir")" = tmpfs || skip "/dev/shm is not a tmpfs"
+make_state_dir
+dir=$state_dir
 
 start_zspage_stats state="$dir" disksize=64M device=a device=b checksum=true
 expect_status 0 state
@@ -16,9 +15,7 @@ store_pages 3000 mixed a
 cp "$tmp/pages" "$tmp/pages-a"
 store_pages 2000 mixed b
 expect_failure 1 "a.zspage: process [0-9]+ has it open" check "$dir/a.zspage"
-kill -KILL "$server_pid"
-wait "$server_pid" || :
-server_pid=
+kill_nbdkit
 expect_status 0 check "$dir/a.zspage"
 expect_match "check" "$(tr "\n" " " <"$tmp/out")" 'not closed, by process [0-9]+.*3000 pages are whole; 0 are damaged; 0 have'
 
