@@ -290,6 +290,26 @@ zs_recover_claim (struct zs_recovery *rec, zs_ref ref, size_t len,
   return 0;
 }
 
+/* Of huge pages it is known which are claimed twice; none of these claims can be
+ * told from the other.  Their memory goes at once, so that if the second of two
+ * slots is not given up before a kill, the next recovery does not believe it.
+ */
+static void
+huge_give_up (struct zs_recovery *rec, uint32_t c)
+{
+  const struct zs_kind *kind = &rec->pool->kinds[ZSPAGE_CHUNK_HUGE];
+  unsigned i;
+
+  for (i = 0; i < kind->nr_zspages; ++i) {
+    const struct zspage *z = zspage_at (rec->pool, c, i);
+
+    if (z->state != ZSPAGE_BUSY)
+      continue;
+    release (rec, z->page, 1);
+    rec->chunks[c].has[i / 64] &= ~(UINT64_C (1) << i % 64);
+  }
+}
+
 bool
 zs_recover_again (struct zs_recovery *rec)
 {
@@ -301,11 +321,10 @@ zs_recover_again (struct zs_recovery *rec)
     if (!rec->chunks[c].in_doubt)
       continue;
     any = true;
-    /* Of huge pages it is known which are claimed twice; none of these claims
-     * can be told from the other.
-     */
     if (pool->chunks[c].kind != ZSPAGE_CHUNK_HUGE)
       chunk_clear (pool, c);
+    else
+      huge_give_up (rec, c);
   }
   return any;
 }

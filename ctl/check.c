@@ -80,9 +80,10 @@ check_store (const char *path, struct store *store)
 {
   const struct store_recovered is = store_recovered (store);
   struct check check = {.store = store};
+  struct store_stats stats;
 
-  ctl_progress_start (&check.progress, "check",
-                      (is.pages + is.lost) * ZSPAGE_PAGE_SIZE);
+  store_stats (store, &stats);
+  ctl_progress_start (&check.progress, "check", stats.orig_data_size);
   store_for_each_page (store, 0, check_page, &check);
   ctl_progress_stop (&check.progress);
   printf ("%" PRIu64 " pages are whole; %" PRIu64 " are damaged; %" PRIu64

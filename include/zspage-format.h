@@ -70,7 +70,7 @@ struct zspage_header {
   uint32_t pid;        /* who has it open, or died with it; 0: nobody */
   uint32_t was_closed; /* 1: the last one ended as it should */
   uint32_t generation; /* of the dictionary that is current; 0: none */
-  uint32_t unused;     /* 0 */
+  uint32_t boot;       /* XXH3 of the machine's boot ID then; 0: not known */
 };
 static_assert (sizeof (struct zspage_header) == 120, "the header is a format");
 static_assert (offsetof (struct zspage_header, checksum) == 96, "a format");

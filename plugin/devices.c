@@ -148,6 +148,8 @@ device_make (const struct device_config *config)
     return -ENOMEM;
   }
   d->config = *config;
+  /* What an earlier client wrote is for reset_on_disconnect too. */
+  d->is_written = store_recovered (d->store).pages > 0;
   pthread_mutex_init (&d->clients_lock, NULL);
   pthread_cond_init (&d->reset_ended, NULL);
   devices[n] = d;
@@ -186,12 +188,14 @@ device_found (void *opaque, const char *name)
   }
   if (devices_nr () == config->max_devices) {
     nbdkit_error ("state=%s: there are files of more devices than "
-                  "max_devices=%u",
-                  config->state, config->max_devices);
-    return -1;
+                  "max_devices=%u; %s is left alone",
+                  config->state, config->max_devices, name);
+    return 0;
   }
   strcpy (c.name, name);
-  return device_make (&c);
+  /* It said what is wrong; the others are not to suffer for it. */
+  device_make (&c);
+  return 0;
 }
 
 int

@@ -74,7 +74,15 @@ dictionary_file_load (const char *path, const char *device, struct store *store)
                   device, path, why);
   else {
     r = store_dictionary_add (store, dictionary);
-    store_dictionary_keep (store);
+    if (r == 0)
+      store_dictionary_keep (store);
+    else {
+      nbdkit_error ("device %s: dictionary %s cannot be added: %s", device,
+                    path,
+                    r == -EBUSY ? "pages need all of the 15 there may be"
+                                : "there is no memory to save it");
+      dictionary_destroy (dictionary);
+    }
   }
   free (bytes);
   return r < 0 ? -1 : 0;

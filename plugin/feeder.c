@@ -19,7 +19,7 @@
 #define PAUSE_MS_MAX   1600u
 
 static pthread_t thread;
-static bool is_running;
+static _Atomic bool is_running;
 static sem_t work, stop;
 static _Atomic bool is_woken; /* since it last began to look */
 
@@ -103,7 +103,7 @@ void
 feeder_wake (void *opaque)
 {
   (void) opaque;
-  if (!atomic_load_explicit (&is_woken, memory_order_relaxed) &&
+  if (is_running && !atomic_load_explicit (&is_woken, memory_order_relaxed) &&
       !atomic_exchange (&is_woken, true))
     sem_post (&work);
 }
@@ -118,8 +118,10 @@ feeder_start (void)
     return -errno;
   err = pthread_create (&thread, NULL, feed, NULL);
   is_running = err == 0;
-  if (is_running)
+  if (is_running) {
+    feeder_wake (NULL); /* for what was recovered before */
     return 0;
+  }
   sem_destroy (&work);
   sem_destroy (&stop);
   return -err;

@@ -88,8 +88,7 @@ arena_destroy (struct arena *arena)
   close (arena->fd);
 }
 
-/* Where addr is in the file; false if it is not in the arena. */
-static int
+static bool
 is_inside (const struct arena *arena, const uint8_t *addr)
 {
   return addr >= arena->base && addr < arena->base + arena->bytes;
@@ -113,7 +112,7 @@ arena_populate (struct arena *arena, void *addr, size_t len)
   /* Before Linux 5.14.  Pages of the file can be had otherwise; private
    * memory has to be trusted.
    */
-  if (!is_inside (arena, addr))
+  if (!is_inside (arena, addr) || arena->is_private)
     return 0;
   do
     r = arena->ops->fallocate (arena->fd, FALLOC_FL_KEEP_SIZE,

@@ -148,10 +148,20 @@ store_dictionaries_reap (struct store *store)
   ranked_unlock (&store->recompress_lock);
 }
 
-void
-store_dictionaries_tidy (struct store *store)
+static void
+generation_set_locked (struct store *store, unsigned generation)
 {
-  store_dictionaries_reap (store);
+  atomic_store (&store->generation, generation);
+  saved_generation_set (store, generation);
+  count_bytes (store);
+}
+
+void
+dictionaries_reset (struct store *store)
+{
+  ranked_lock (&store->recompress_lock);
+  generation_set_locked (store, atomic_load (&store->kept_generation));
+  ranked_unlock (&store->recompress_lock);
 }
 
 /* The next generation that is free; 0: there is none. */
@@ -168,33 +178,38 @@ generation_next (const struct store *store)
   return 0;
 }
 
-/* Whether the newest has the same bytes, as after a restart. */
-static bool
-is_newest (const struct store *store, const struct dictionary *dictionary)
+/* The generation that has the same bytes, as after a restart; 0: none. */
+static unsigned
+generation_of (const struct store *store, const struct dictionary *dictionary)
 {
-  const struct dictionary *newest =
-    dictionary_of (store, store_generation (store));
-  const void *a, *b;
-  size_t len, newest_len;
+  size_t len, other_len;
+  const void *bytes = dictionary_bytes (dictionary, &len), *other_bytes;
+  unsigned g;
 
-  if (newest == NULL)
-    return false;
-  a = dictionary_bytes (dictionary, &len);
-  b = dictionary_bytes (newest, &newest_len);
-  return len == newest_len && memcmp (a, b, len) == 0;
+  for (g = 1; g <= SLOT_GEN_MAX; ++g) {
+    const struct dictionary *other = dictionary_of (store, g);
+
+    if (other == NULL)
+      continue;
+    other_bytes = dictionary_bytes (other, &other_len);
+    if (len == other_len && memcmp (bytes, other_bytes, len) == 0)
+      return g;
+  }
+  return 0;
 }
 
 static int
 add_locked (struct store *store, struct dictionary *dictionary)
 {
-  unsigned g;
+  unsigned g = generation_of (store, dictionary);
   int r;
 
-  if (is_newest (store, dictionary)) {
+  recompress_end_locked (store);
+  if (g > 0) {
     dictionary_destroy (dictionary);
+    generation_set_locked (store, g);
     return 0;
   }
-  recompress_end_locked (store);
   reap_locked (store);
   g = generation_next (store);
   if (g == 0)
@@ -203,9 +218,7 @@ add_locked (struct store *store, struct dictionary *dictionary)
   if (r < 0)
     return r;
   atomic_store (&store->dictionaries[g], dictionary);
-  atomic_store (&store->generation, g);
-  saved_generation_set (store, g);
-  count_bytes (store);
+  generation_set_locked (store, g);
   return 0;
 }
 

@@ -6,8 +6,6 @@
 
 #include <time.h>
 
-#include "saved-dictionaries.h"
-
 static unsigned
 page_flags (uint64_t word)
 {
@@ -108,8 +106,7 @@ counts_reset (struct store *store)
     ranked_unlock (&s->lock);
   }
   atomic_store (&store->notify_free, 0);
-  atomic_store (&store->generation, atomic_load (&store->kept_generation));
-  saved_generation_set (store, store_generation (store));
+  dictionaries_reset (store);
   atomic_fetch_add (&store->resets, 1);
   atomic_store (&store->recompressed.tried, 0);
   atomic_store (&store->recompressed.won, 0);

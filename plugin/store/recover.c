@@ -31,6 +31,7 @@ struct scan {
   bool is_again;
   _Atomic uint64_t next; /* page of the table */
   _Atomic uint64_t lost;
+  _Atomic uint64_t done; /* pages of the table */
   _Atomic uint64_t told_ns;
   void (*progress) (void *opaque, uint64_t done, uint64_t all);
   void *opaque;
@@ -111,7 +112,8 @@ slot_judge_locked (struct scan *scan, uint64_t idx, uint64_t word)
     return SLOT_LOST;
   if (slot_has_object (word))
     zs_recover_claim (scan->recovery, slot_ref (word), slot_len (word), idx);
-  return word == 0 ? 0 : word & ~SLOT_MARK_IN_WORK;
+  /* Nobody knows when a page was marked idle. */
+  return word == 0 ? 0 : word & ~(SLOT_MARK_IN_WORK | SLOT_MARK_IDLE);
 }
 
 static void
@@ -156,8 +158,9 @@ table_page_scan (struct scan *scan, uint64_t t)
 
 /* One of the threads may say how far all have come. */
 static void
-progress_tell (struct scan *scan, uint64_t done)
+progress_tell (struct scan *scan, uint64_t pages)
 {
+  uint64_t done = atomic_fetch_add (&scan->done, pages) + pages;
   uint64_t told = scan->told_ns, now = now_ns ();
 
   if (scan->progress && now - told >= PROGRESS_NS &&
@@ -182,7 +185,7 @@ scan_parts (void *opaque)
     for (t = table_next_present (store, first, end); t < end;
          t = table_next_present (store, t + 1, end))
       table_page_scan (scan, t);
-    progress_tell (scan, end);
+    progress_tell (scan, end - first);
   }
 }
 
@@ -194,7 +197,7 @@ scan_all (struct scan *scan)
   uint64_t parts = scan->store->nr_present / PART_PAGES;
   unsigned n = 0, i;
 
-  scan->next = 0;
+  scan->next = scan->done = 0;
   /* This one is one of them. */
   while (n + 1 < processors && n < MAX_THREADS && n < parts &&
          pthread_create (&threads[n], NULL, scan_parts, scan) == 0)
@@ -300,7 +303,7 @@ scan_and_end (struct scan *scan, uint64_t *nr_freed)
 int
 store_recover (struct store *store, const struct store_config *config)
 {
-  const struct zspage_header *header = (const void *) store->arena.base;
+  const struct zspage_header *was = &config->file->header;
   const struct zs_memory memory = {&store->arena, memory_next};
   struct store_recovered *is = &store->recovered;
   struct scan scan = {
@@ -313,8 +316,11 @@ store_recover (struct store *store, const struct store_config *config)
   struct store_stats s;
   int r;
 
-  is->was_closed = header->was_closed == 1;
-  is->pid = header->pid;
+  is->was_closed = was->was_closed == 1;
+  is->pid = was->pid;
+  /* Where it is not known which pages have memory, all would seem lost. */
+  if (!arena_has_memory (&store->arena, store->arena.base, ZSPAGE_PAGE_SIZE))
+    return -EOPNOTSUPP;
   /* What has memory already is not to be refused for the lack of it. */
   store->arena.headroom = NULL;
   r = saved_dictionaries_load (store);
@@ -330,7 +336,7 @@ store_recover (struct store *store, const struct store_config *config)
   if (r < 0)
     return r;
   checks_tidy (store);
-  store_dictionaries_tidy (store);
+  store_dictionaries_reap (store);
   store_stats (store, &s);
   is->pages = s.orig_data_size / ZSPAGE_PAGE_SIZE - s.lost_pages;
   is->lost = scan.lost;

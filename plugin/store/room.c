@@ -142,7 +142,9 @@ room_overwrite_locked (struct store *store, struct stripe *stripe, uint64_t idx,
   uint64_t old = slot_get_locked (store, idx);
   zs_ref ref = slot_ref (old);
 
-  if (!slot_has_object (old) ||
+  /* A store that was recovered may have pages and no bounce page. */
+  if (!atomic_load_explicit (&store->started, memory_order_acquire) ||
+      !slot_has_object (old) ||
       !zs_ref_is_plausible (store->pool, ref, slot_len (old), idx) ||
       zs_capacity (store->pool, ref) < len)
     return -ENOSPC;

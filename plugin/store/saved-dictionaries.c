@@ -90,8 +90,9 @@ load (struct store *store, unsigned generation)
     return -EIO;
   r = dictionary_create (bytes, saved.len, store_dictionary_level (store),
                          &dictionary, &why);
+  /* They are what was saved, so there is no memory; not to be given up. */
   if (r < 0)
-    return r == -ENOMEM ? r : -EIO;
+    return -ENOMEM;
   atomic_store (&store->dictionaries[generation], dictionary);
   release_behind (store, generation, place_bytes (saved.len));
   return 0;

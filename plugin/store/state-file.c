@@ -14,8 +14,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "codec.h"
 #include "fault-point.h"
 #include "state-file.h"
+
+/* A process that was killed has its lock until its memory is gone, which takes
+ * about 0.14 s a GiB: how long to wait for that, and how often to look.
+ */
+#define WAIT_MS         1000u
+#define WAIT_MS_PER_GIB 300u
+#define LOOK_MS         5u
 
 /* Others may make, or remove, the file at the same moment; not for ever. */
 #define TRIES 8u
@@ -59,6 +67,58 @@ fail_busy (int fd, const char *path, char why[STATE_WHY])
   return fail (why, EBUSY, "%s: another process has it open", path);
 }
 
+/* Whether it could be locked; not at once, perhaps. */
+static bool
+lock (int fd, int how, const struct stat *st)
+{
+  uint64_t gib = (uint64_t) st->st_blocks * 512 >> 30;
+  unsigned ms, most = WAIT_MS + WAIT_MS_PER_GIB * gib;
+
+  for (ms = 0; flock (fd, how | LOCK_NB) == -1; ms += LOOK_MS) {
+    if (errno != EWOULDBLOCK || ms >= most)
+      return false;
+    usleep (LOOK_MS * 1000);
+  }
+  return true;
+}
+
+/* Somebody else's file could be read, or changed under the server, by him. */
+static int
+check_owner (const char *path, const struct stat *st, char why[STATE_WHY])
+{
+  char *copy = strdup (path);
+  struct stat dir = {0};
+  bool is_ours = st->st_uid == geteuid () || st->st_uid == 0;
+
+  /* As after nbdkit -u. */
+  if (!is_ours && copy && stat (dirname (copy), &dir) == 0)
+    is_ours = st->st_uid == dir.st_uid;
+  free (copy);
+  if (!is_ours)
+    return fail (why, EPERM, "%s: it belongs to another user, %u", path,
+                 (unsigned) st->st_uid);
+  if (st->st_mode & 077)
+    return fail (why, EPERM,
+                 "%s: others may open it, as its mode is %04o; 0600 is right",
+                 path, (unsigned) st->st_mode & 07777);
+  return 0;
+}
+
+/* A number of this boot of the machine; 0: not known. */
+static uint32_t
+boot_number (void)
+{
+  char id[37] = "";
+  int fd = open ("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  ssize_t n = -1;
+
+  if (fd >= 0) {
+    n = read (fd, id, sizeof id - 1);
+    close (fd);
+  }
+  return n > 0 ? codec_hash (id, n) : 0;
+}
+
 /* Lock and read what is there; file->fd is open. */
 static int
 take (const char *path, int how, struct state_file *file, char why[STATE_WHY])
@@ -71,7 +131,12 @@ take (const char *path, int how, struct state_file *file, char why[STATE_WHY])
     return fail (why, errno, "%s: %s", path, strerror (errno));
   if (!S_ISREG (st.st_mode))
     return fail (why, EMEDIUMTYPE, "%s: it is not a regular file", path);
-  if (flock (file->fd, how | LOCK_NB) == -1)
+  if (how == LOCK_EX) {
+    r = check_owner (path, &st, why);
+    if (r < 0)
+      return r;
+  }
+  if (!lock (file->fd, how, &st))
     return errno == EWOULDBLOCK ? fail_busy (file->fd, path, why)
                                 : fail (why, errno, "%s: cannot be locked: %s",
                                         path, strerror (errno));
@@ -98,6 +163,33 @@ is_named (const struct state_file *file, const char *path)
 
   return fstat (file->fd, &a) == 0 && lstat (path, &b) == 0 &&
          a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* What a file is refused for that can be read; else it is this process's. */
+static int
+own (const char *path, const struct zspage_header *wanted,
+     const struct state_file *file, char why[STATE_WHY])
+{
+  const struct zspage_header *h = &file->header;
+  struct zspage_header now = *h;
+
+  if (h->disksize != wanted->disksize)
+    return fail (why, ESTALE,
+                 "%s: it is of a device of %" PRIu64 " bytes, and disksize is "
+                 "%" PRIu64 "; say disksize=%" PRIu64 ", or remove the file",
+                 path, h->disksize, wanted->disksize, h->disksize);
+  now.pid = getpid ();
+  now.boot = boot_number ();
+  if (h->was_closed != 1 && h->boot != 0 && now.boot != 0 &&
+      h->boot != now.boot)
+    return fail (why, ESTALE,
+                 "%s: it was not closed before this machine was started again, "
+                 "so that what the disk has of it is of different moments; "
+                 "remove the file",
+                 path);
+  if (pwrite (file->fd, &now, sizeof now, 0) != sizeof now)
+    return fail (why, EIO, "%s: cannot be written", path);
+  return 0;
 }
 
 /* A complete file without a name, locked. */
@@ -135,6 +227,7 @@ make (const char *path, const struct zspage_header *wanted,
 
   file->header = *wanted;
   file->header.pid = getpid ();
+  file->header.boot = boot_number ();
   file->is_new = true;
   file->fd = make_nameless (path, &file->header);
   if (file->fd < 0)
@@ -171,12 +264,8 @@ state_file_open (const char *path, const struct zspage_header *wanted,
         r = -EEXIST;
         continue;
       }
-      if (r == 0 && file->header.disksize != wanted->disksize)
-        r = fail (why, ESTALE,
-                  "%s: it is of a device of %" PRIu64 " bytes, and disksize is "
-                  "%" PRIu64 "; say disksize=%" PRIu64 ", or remove the file",
-                  path, file->header.disksize, wanted->disksize,
-                  file->header.disksize);
+      if (r == 0)
+        r = own (path, wanted, file, why);
       if (r < 0)
         close (file->fd);
       return r;

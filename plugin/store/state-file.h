@@ -19,14 +19,16 @@
 struct state_file {
   int fd;
   bool is_new;
-  struct zspage_header header;
+  struct zspage_header header; /* as it was */
 };
 
 /* Open the file for a server, and lock it; or, if there is none, make one of the
  * layout that is wanted.  What is there must have its disksize; the rest of its
  * layout may differ.  A file that is refused is as it was.  -errno, and why in a
- * sentence: -EBUSY: another has it.  -EMEDIUMTYPE, -EPROTONOSUPPORT, -EUCLEAN: as
- * layout_check.  -ESTALE: it is of another disksize.  Others: of system calls.
+ * sentence: -EBUSY: another has it, and still does after a second or more, which
+ * is time enough for one that was killed.  -EPERM: others could get at it.  -EMEDIUMTYPE, -EPROTONOSUPPORT, -EUCLEAN: as
+ * layout_check.  -ESTALE: it is of another
+ * disksize, or of before the machine was started again, and not closed.  Others: of system calls.
  */
 int state_file_open (const char *path, const struct zspage_header *wanted,
                      struct state_file *file, char why[STATE_WHY]);

@@ -287,8 +287,8 @@ dictionary_of (const struct store *store, unsigned generation)
 /* Pages that need a generation. */
 uint64_t dictionary_pages (struct store *store, unsigned generation);
 
-/* Recovery: forget those that nothing needs. */
-void store_dictionaries_tidy (struct store *store);
+/* After a reset: the one that is kept, or none, is current. */
+void dictionaries_reset (struct store *store);
 
 /* As store_recompress_begin. */
 int recompress_begin_locked (struct store *store);

@@ -183,8 +183,8 @@ own (struct store *store, bool is_look)
 
   if (!store->is_saved || is_look)
     return;
-  h->was_closed = 0;
   h->pid = getpid ();
+  h->was_closed = 0;
 }
 
 static void
@@ -195,6 +195,7 @@ disown (struct store *store)
   if (!store->is_saved || store->arena.is_private)
     return;
   h->pid = 0;
+  fsync (store->arena.fd); /* of a disk */
   __atomic_store_n (&h->was_closed, 1, __ATOMIC_RELEASE);
 }
 
@@ -308,6 +309,11 @@ store_create (const struct store_config *config, struct store **out)
       destroy (store);
       return r;
     }
+    /* Not at the first write, for which clients wait.  What cannot be had now is
+     * asked for then.
+     */
+    if (!config->is_look && store->recovered.pages > 0)
+      store_start (store);
   }
   store->recovered.is_new = config->file && config->file->is_new;
   own (store, config->is_look);
@@ -408,7 +414,11 @@ store_disksize (const struct store *store)
 int
 store_dictionary_level (const struct store *store)
 {
-  return codec_pool_level (store->dense ? store->dense : store->codec);
+  const struct codec_pool *pool = store->dense ? store->dense : store->codec;
+
+  /* lz4 only reads what somebody else compressed with one. */
+  return codec_pool_id (pool) == CODEC_ZSTD ? codec_pool_level (pool)
+                                            : codec_levels (CODEC_ZSTD).dflt;
 }
 
 int

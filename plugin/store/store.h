@@ -189,7 +189,8 @@ bool store_reset_slice (struct store *store, uint64_t *at);
 
 /* Compress with it from now on, as the next generation; it must be digested for
  * store_dictionary_level.  It is the store's then.  -EBUSY: there are
- * 15, and pages need them all.  -ENOMEM: it cannot be saved.
+ * 15, and pages need them all.  -ENOMEM: it cannot be saved.  On error it
+ * is the caller's.
  */
 int store_dictionary_add (struct store *store, struct dictionary *dictionary);
 

@@ -113,14 +113,18 @@ a_generation_lives_as_long_as_its_pages (void **state)
   for (g = 2; g <= 15; ++g) {
     put_records (s, 300 + g, 1, g, &rng);
     if (g < 15)
-      add (&x, g % 3);
+      add (&x, g);
   }
-  add (&x, 0);
+  add (&x, 15);
   put_records (s, 400, 1, 0, &rng);
   {
-    struct dictionary *d = dictionary_of_records (1, x.level);
+    struct dictionary *d = dictionary_of_records (16, x.level);
+    struct dictionary *known = dictionary_of_records (3, x.level);
 
     assert_int_equal (store_dictionary_add (s, d), -EBUSY);
+    /* One that is there already takes no other place. */
+    assert_int_equal (store_dictionary_add (s, known), 0);
+    assert_int_equal (store_generation (s), 4);
     trim_pages (s, 199, 200);
     assert_int_equal (store_dictionary_add (s, d), 0);
   }
