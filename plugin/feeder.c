@@ -103,8 +103,9 @@ void
 feeder_wake (void *opaque)
 {
   (void) opaque;
-  if (is_running && !atomic_load_explicit (&is_woken, memory_order_relaxed) &&
-      !atomic_exchange (&is_woken, true))
+  /* Before it runs, feeder_start sees to it. */
+  if (!atomic_load_explicit (&is_woken, memory_order_relaxed) &&
+      !atomic_exchange (&is_woken, true) && is_running)
     sem_post (&work);
 }
 
@@ -113,13 +114,13 @@ feeder_start (void)
 {
   int err;
 
-  is_woken = false;
   if (sem_init (&work, 0, 0) == -1 || sem_init (&stop, 0, 0) == -1)
     return -errno;
   err = pthread_create (&thread, NULL, feed, NULL);
   is_running = err == 0;
   if (is_running) {
-    feeder_wake (NULL); /* for what was recovered before */
+    if (is_woken) /* by a device that was recovered */
+      sem_post (&work);
     return 0;
   }
   sem_destroy (&work);

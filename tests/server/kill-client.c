@@ -233,7 +233,7 @@ is_answered (struct nbd_handle *nbd, int result, bool *no_room)
     return false;
   if (nbd_get_errno () != ENOSPC || nbd_aio_is_dead (nbd) == 1 ||
       nbd_aio_is_closed (nbd) == 1)
-    DIE ("the server was not killed: %s", nbd_get_error ());
+    DIE ("a request failed: %s", nbd_get_error ());
   nr_no_room++;
   *no_room = true;
   return true;

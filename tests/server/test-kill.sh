@@ -11,7 +11,7 @@
 requires curl
 make_state_dir
 
-kills=${ZSPAGE_KILLS:-$(pick 20 6 2)}
+kills=${ZSPAGE_KILLS:-$(pick 20 10 3)}
 seed=${ZSPAGE_SEED:-$RANDOM}
 echo "seed $seed: repeat with ZSPAGE_SEED=$seed"
 RANDOM=$((seed % 32768))

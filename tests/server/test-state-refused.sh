@@ -6,6 +6,8 @@
 
 # shellcheck source=SCRIPTDIR/server.sh
 . "${srcdir:-.}/server.sh"
+# What others can open is refused for that.
+umask 077
 make_state_dir
 
 # Usage: refused REGEX ARG...
@@ -88,7 +90,9 @@ cp --sparse=always "$file" "$tmp/good"
 # Usage: good; with the file as it was when it was closed
 good ()
 {
+    rm -f "$file"
     cp --sparse=always "$tmp/good" "$file"
+    chmod 600 "$file"
 }
 
 refused_file "of a device of 8388608 bytes, and disksize is 4194304; say disksize=8388608" \
