@@ -234,6 +234,7 @@ is_answered (struct nbd_handle *nbd, int result, bool *no_room)
   if (nbd_get_errno () != ENOSPC || nbd_aio_is_dead (nbd) == 1 ||
       nbd_aio_is_closed (nbd) == 1)
     DIE ("a request failed: %s", nbd_get_error ());
+  nr_requests++;
   nr_no_room++;
   *no_room = true;
   return true;

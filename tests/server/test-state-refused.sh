@@ -114,6 +114,11 @@ poke 0 '10EGAPSZ'
 refused_file "default.zspage: it was made by a machine of the other byte order" \
     8M
 
+good
+chmod 644 "$file"
+refused_file "default.zspage: others may open it, as its mode is 0644; 0600 is right" \
+    8M
+
 # One bad file ends the server before it has another device.
 good
 mv "$file" "$state_dir/b.zspage"

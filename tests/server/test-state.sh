@@ -30,10 +30,11 @@ forget ()
 # Usage: expect_refused REGEX ARG...; one more server
 expect_refused ()
 {
-    local regex=$1
+    local regex=$1 status=0
     shift
 
-    expect_fails run_nbdkit -f -U - "$plugin" "$@" --run true >"$tmp/said" 2>&1
+    run_nbdkit -f -U - "$plugin" "$@" --run true >"$tmp/said" 2>&1 || status=$?
+    expect "nbdkit zspage $*: exit status" "$status" -eq 1
     grep -Eq -- "$regex" "$tmp/said" ||
         die "nbdkit zspage $*: says $(cat "$tmp/said")"
 }
