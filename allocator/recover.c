@@ -26,19 +26,17 @@ struct chunk_memory {
 
 struct zs_recovery {
   struct zs_pool *pool;
-  struct zs_memory memory;
   size_t nr_freed;             /* pages */
   struct chunk_memory *chunks; /* [pool->next_chunk] */
   size_t bytes;                /* of them */
 };
 
-static struct zspage *
-zspage_at (const struct zs_pool *pool, uint32_t c, unsigned i)
+static bool
+next_memory (const struct zs_pool *pool, const void *from, const void *end,
+             void **start, size_t *len)
 {
-  const struct zs_chunk *chunk = &pool->chunks[c];
-
-  return zs_desc (pool, chunk->descs +
-                          i * zs_kind_stride (&pool->kinds[chunk->kind]));
+  return pool->config.os.next_memory (pool->config.os.opaque, from, end, start,
+                                      len);
 }
 
 /* The class that a record names for a zspage, if it may be of this kind. */
@@ -75,7 +73,7 @@ chunk_clear (struct zs_pool *pool, uint32_t c)
 
   for (i = 0; i < kind->nr_zspages; ++i) {
     const struct zs_class *class = class_of_record (pool, c, i);
-    struct zspage *z = zspage_at (pool, c, i);
+    struct zspage *z = zs_zspage_at (pool, c, i);
 
     z->state = ZSPAGE_HOLE;
     z->in_use = 0;
@@ -110,8 +108,7 @@ records_read (struct zs_recovery *rec)
   size_t len;
   int r = 0;
 
-  while (r == 0 &&
-         rec->memory.next (rec->memory.opaque, from, end, &start, &len)) {
+  while (r == 0 && next_memory (rec->pool, from, end, &start, &len)) {
     uint32_t c = (struct zspage_chunk_record *) start - records;
     uint32_t last = c + len / sizeof *records;
 
@@ -141,7 +138,7 @@ data_look (struct zs_recovery *rec)
   void *start;
   size_t len, page, last;
 
-  while (rec->memory.next (rec->memory.opaque, from, end, &start, &len)) {
+  while (next_memory (rec->pool, from, end, &start, &len)) {
     page = ((uint8_t *) start - data) / ZSPAGE_PAGE_SIZE;
     last = page + len / ZSPAGE_PAGE_SIZE;
     for (; page < last && page < most; ++page)
@@ -162,8 +159,7 @@ zs_recover_abandon (struct zs_recovery *rec)
 }
 
 int
-zs_recover_begin (struct zs_pool *pool, const struct zs_memory *memory,
-                  struct zs_recovery **out)
+zs_recover_begin (struct zs_pool *pool, struct zs_recovery **out)
 {
   struct zs_recovery *rec = calloc (1, sizeof *rec);
   int r;
@@ -171,7 +167,6 @@ zs_recover_begin (struct zs_pool *pool, const struct zs_memory *memory,
   if (rec == NULL)
     return -ENOMEM;
   rec->pool = pool;
-  rec->memory = *memory;
   r = records_read (rec);
   if (r == 0 && pool->next_chunk > 0) {
     rec->bytes = pool->next_chunk * sizeof *rec->chunks;
@@ -214,23 +209,16 @@ place_find (const struct zs_recovery *rec, zs_ref ref, size_t len,
             struct place *place)
 {
   const struct zs_pool *pool = rec->pool;
-  uint64_t page = ref / (ZSPAGE_PAGE_SIZE / ZSPAGE_OBJECT_ALIGN), last;
-  uint64_t c = page / ZSPAGE_CHUNK_PAGES, offset;
-  const struct zs_kind *kind;
-  size_t i;
+  uint64_t page = ref / (ZSPAGE_PAGE_SIZE / ZSPAGE_OBJECT_ALIGN), last, offset;
+  unsigned i;
 
-  if (len == 0 || len > ZSPAGE_PAGE_SIZE || c >= pool->next_chunk ||
-      pool->chunks[c].kind == ZSPAGE_CHUNK_FREE)
+  if (len == 0 || len > ZSPAGE_PAGE_SIZE ||
+      !zs_find_zspage (pool, ref, &place->chunk, &i))
     return false;
-  kind = &pool->kinds[pool->chunks[c].kind];
-  i = (page % ZSPAGE_CHUNK_PAGES * kind->div) >> 16;
-  if (i >= kind->nr_zspages)
-    return false;
-  place->class = class_of_record (pool, c, i);
+  place->class = class_of_record (pool, place->chunk, i);
   if (place->class == NULL)
     return false;
-  place->chunk = c;
-  place->z = zspage_at (pool, c, i);
+  place->z = zs_zspage_at (pool, place->chunk, i);
   offset = (ref - zs_first_ref (place->z)) * ZSPAGE_OBJECT_ALIGN;
   place->index = offset / place->class->size;
   if (offset % place->class->size != 0 || place->index >= place->class->objs)
@@ -301,7 +289,7 @@ huge_give_up (struct zs_recovery *rec, uint32_t c)
   unsigned i;
 
   for (i = 0; i < kind->nr_zspages; ++i) {
-    const struct zspage *z = zspage_at (rec->pool, c, i);
+    const struct zspage *z = zs_zspage_at (rec->pool, c, i);
 
     if (z->state != ZSPAGE_BUSY)
       continue;
@@ -384,7 +372,7 @@ zspages_adopt (struct zs_recovery *rec, uint32_t c)
   int r;
 
   for (i = 0; i < kind->nr_zspages; ++i) {
-    struct zspage *z = zspage_at (pool, c, i);
+    struct zspage *z = zs_zspage_at (pool, c, i);
 
     if (chunk->kind == ZSPAGE_CHUNK_HUGE)
       in_use = z->state == ZSPAGE_ACTIVE;
@@ -422,7 +410,7 @@ chunk_release (struct zs_recovery *rec, uint32_t c)
         break;
       i = chunk->kind == ZSPAGE_CHUNK_FREE ? 0 : (p + n) / kind->pages;
       if (chunk->kind != ZSPAGE_CHUNK_FREE && i < kind->nr_zspages &&
-          zspage_at (rec->pool, c, i)->state == ZSPAGE_ACTIVE)
+          zs_zspage_at (rec->pool, c, i)->state == ZSPAGE_ACTIVE)
         break;
     }
     if (n > 0 && release (rec, first + p, n) < 0)
@@ -442,7 +430,7 @@ records_release (struct zs_recovery *rec)
   void *start;
   size_t len;
 
-  while (rec->memory.next (rec->memory.opaque, from, end, &start, &len)) {
+  while (next_memory (rec->pool, from, end, &start, &len)) {
     pool->config.os.release (pool->config.os.opaque, start, len);
     from = (const uint8_t *) start + len;
   }

@@ -132,8 +132,11 @@ struct zs_pool {
    */
   struct ranked_lock chunk_lock;
   size_t chunks_ready_bytes, records_ready_bytes, descs_ready_bytes;
-  size_t descs_used;             /* bump allocation, in units of 8 bytes */
-  uint32_t next_chunk;           /* chunks from here on were never used */
+  size_t descs_used; /* bump allocation, in units of 8 bytes */
+  /* Chunks from here on were never used, and have no memory here.  Read without
+   * the lock too, for references from outside.
+   */
+  _Atomic uint32_t next_chunk;
   uint32_t free_chunk;           /* list of free chunks: index + 1, or 0 */
   bool trimming;                 /* one thread gives stock back */
   desc_idx reserve;              /* list of kept pages */
@@ -185,6 +188,16 @@ zs_zspage_of (const struct zs_pool *pool, zs_ref ref)
   size_t z = (page % ZSPAGE_CHUNK_PAGES * kind->div) >> 16;
 
   return zs_desc (pool, chunk->descs + z * zs_kind_stride (kind));
+}
+
+/* That of a zspage of a chunk in use. */
+static inline struct zspage *
+zs_zspage_at (const struct zs_pool *pool, uint32_t c, unsigned index)
+{
+  const struct zs_chunk *chunk = &pool->chunks[c];
+
+  return zs_desc (pool, chunk->descs +
+                          index * zs_kind_stride (&pool->kinds[chunk->kind]));
 }
 
 static inline zs_ref
@@ -242,6 +255,12 @@ struct zspage *class_emptiest_locked (struct zs_pool *pool,
 /* Index in its zspage of the object that ref points to or into. */
 unsigned zspage_object_index (const struct zs_class *class,
                               const struct zspage *z, zs_ref ref);
+
+/* object.c: the chunk, which is in use, and the zspage in it that a reference from
+ * outside points into; false if there are none.
+ */
+bool zs_find_zspage (const struct zs_pool *pool, zs_ref ref, uint32_t *chunk,
+                     unsigned *index);
 
 /* chunk.c */
 

@@ -17,18 +17,10 @@
 
 struct zs_recovery;
 
-/* Which memory there is: the first run of whole pages in [from, end) that have
- * some, to [*start, *start + *len); false: there is none.
+/* The pool's os has next_memory.  -ENOMEM; -ENOBUFS: there are no descriptors
+ * left.
  */
-struct zs_memory {
-  void *opaque;
-  bool (*next) (void *opaque, const void *from, const void *end, void **start,
-                size_t *len);
-};
-
-/* Both are borrowed until zs_recover_end or zs_recover_abandon.  -ENOMEM. */
-int zs_recover_begin (struct zs_pool *pool, const struct zs_memory *memory,
-                      struct zs_recovery **recovery);
+int zs_recover_begin (struct zs_pool *pool, struct zs_recovery **recovery);
 
 /* Whether there can be an object of len bytes at ref, whoever its owner is; then
  * it can be read.

@@ -51,6 +51,11 @@ struct zs_os {
    * the memory stays and the content is undefined.
    */
   int (*release) (void *opaque, void *addr, size_t len);
+  /* For recovery only: the first run of whole pages in [from, end) that have
+   * memory, to [*start, *start + *len); false: there is none.
+   */
+  bool (*next_memory) (void *opaque, const void *from, const void *end,
+                       void **start, size_t *len);
 };
 
 /* Memory that several pools share a limit of; all zero is no limit.  Belongs

@@ -46,14 +46,6 @@ now_ns (void)
   return t.tv_sec * UINT64_C (1000000000) + t.tv_nsec;
 }
 
-/* zs_memory.next */
-static bool
-memory_next (void *opaque, const void *from, const void *end, void **start,
-             size_t *len)
-{
-  return arena_next_memory (opaque, from, end, start, len);
-}
-
 /* Whether a word can be what this program made, but for its object. */
 static bool
 word_is_possible (const struct store *store, uint64_t word)
@@ -304,7 +296,6 @@ int
 store_recover (struct store *store, const struct store_config *config)
 {
   const struct zspage_header *was = &config->file->header;
-  const struct zs_memory memory = {&store->arena, memory_next};
   struct store_recovered *is = &store->recovered;
   struct scan scan = {
     .store = store,
@@ -329,7 +320,7 @@ store_recover (struct store *store, const struct store_config *config)
   if (r == 0)
     r = checks_look (store);
   if (r == 0)
-    r = zs_recover_begin (store->pool, &memory, &scan.recovery);
+    r = zs_recover_begin (store->pool, &scan.recovery);
   if (r == 0)
     r = scan_and_end (&scan, &freed);
   store->arena.headroom = config->headroom;

@@ -37,6 +37,13 @@ os_release (void *opaque, void *addr, size_t len)
   return arena_release (opaque, addr, len);
 }
 
+static bool
+os_next_memory (void *opaque, const void *from, const void *end, void **start,
+                size_t *len)
+{
+  return arena_next_memory (opaque, from, end, start, len);
+}
+
 /* zs_config.relocate.  compact_lock and a class are locked, so the
  * slot is only tried.
  */
@@ -88,7 +95,8 @@ pool_init (struct store *store, const struct store_config *config)
     .budget = config->budget,
     .os = {.opaque = &store->arena,
            .populate = os_populate,
-           .release = os_release},
+           .release = os_release,
+           .next_memory = os_next_memory},
     .relocate = relocate,
     .relocate_opaque = store,
   };

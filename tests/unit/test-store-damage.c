@@ -175,6 +175,32 @@ impossible_words_are_eio (void **state)
   }
 }
 
+/* The pool has no memory for what it knows of such chunks. */
+static void
+chunks_that_were_never_used_are_eio (void **state)
+{
+  struct damage_fixture d = {.kind = PAGE_TEXT};
+  const struct zspage_header *h;
+  struct store_params params = {.nr_pages = UINT64_C (1) << 18};
+  uint64_t word, chunk;
+
+  (void) state;
+  store_fixture_init (&d.f, params);
+  d.again = d.rng = rng_make (1);
+  put_pages (d.f.store, 0, NR_PAGES, PAGE_TEXT, &d.rng);
+  h = &d.f.store->header;
+  word = get_word (&d);
+  for (chunk = 0; chunk < h->nr_chunks; chunk += 97) {
+    set_word (
+      &d, slot_with_ref (
+            word, (chunk + 1) * ZSPAGE_CHUNK_SIZE / ZSPAGE_OBJECT_ALIGN - 1));
+    assert_eio (&d);
+  }
+  set_word (&d, word);
+  assert_others_are_intact (&d, PAGE_TEXT);
+  fini (&d);
+}
+
 static void
 flipped_bits_are_eio (void **state)
 {
@@ -469,6 +495,7 @@ main (void)
     cmocka_unit_test (a_slot_that_refers_to_another_object_is_eio),
     cmocka_unit_test (a_freed_object_is_eio),
     cmocka_unit_test (impossible_words_are_eio),
+    cmocka_unit_test (chunks_that_were_never_used_are_eio),
     cmocka_unit_test (flipped_bits_are_eio),
     cmocka_unit_test (random_words_do_no_harm_to_reads),
     cmocka_unit_test (a_damaged_page_is_not_changed_in_part),
