@@ -28,51 +28,6 @@ struct server_config server_config = {
                .chain_size = ZS_CHAIN_DFLT},
 };
 
-const char zspage_config_help[] =
-  "[disksize=]<SIZE>      (required) Size of a device, uncompressed: 4G.\n"
-  "mem_limit=<SIZE>       Most memory for its compressed pages; then writes\n"
-  "                       fail with ENOSPC (default: 0, no limit).\n"
-  "comp_algorithm=auto|lz4|zstd\n"
-  "                       How pages are compressed.  auto (default): by lz4,\n"
-  "                       and when not used for a while again by zstd, with\n"
-  "                       dictionaries that the server trains.\n"
-  "algorithm_params=\"level=<N> dict=<FILE>\"\n"
-  "                       lz4: acceleration, 1 (default) to 65537.\n"
-  "                       zstd: level, up to 22 (default: 3).\n"
-  "                       zstd, auto: begin with this dictionary.\n"
-  "zspage_chain_size=<N>  Most pages in a zspage, 4 to 16 (default: 8).\n"
-  "allow_uid=<USER>, allow_gid=<GROUP>\n"
-  "                       Who may connect by a unix socket; may be repeated\n"
-  "                       (default: everybody).\n"
-  "exclusive=true         Refuse a second client (default: false).\n"
-  "reset_on_disconnect=true\n"
-  "                       Forget all pages when the last client goes\n"
-  "                       (default: false).\n"
-  "ahead=<SIZE>           Memory kept ready, so that no write waits for the\n"
-  "                       kernel to find some (default: 0; with swap=, 4M).\n"
-  "checksum=true          Keep a checksum of 64 bits of each page, so that no\n"
-  "                       damage goes unnoticed (default: false).\n"
-  "device=<NAME>          Another device, the export of that name.  What is\n"
-  "                       above, after it, is this device's; before the\n"
-  "                       first, it is the default of all.\n"
-  "These come before the first device=:\n"
-  "compact_interval=<T>   How often to look for memory to give back, as "
-  "500ms,\n"
-  "                       5s or 1m (default: 5s; 0 is never).\n"
-  "recompress_cpu=<N>     auto: percent of a processor for recompressing, for\n"
-  "                       each device (default: 10; 0 is never).\n"
-  "stats=unix:<PATH>, stats=tcp:127.0.0.1:<PORT>\n"
-  "                       Serve statistics by HTTP; TCP is read-only.\n"
-  "stats_mode=<MODE>      Mode of that unix socket (default: 0600).\n"
-  "total_mem_limit=<SIZE> As mem_limit, of all devices together.\n"
-  "on_demand=true         Make a device when its name is first asked for.\n"
-  "max_devices=<N>        Most devices on demand (default: 64).\n"
-  "state=<DIR>            Keep the pages of each device in a file there, on a\n"
-  "                       tmpfs, so that they outlive the server.\n"
-  "state_on_disk=true     state=: may be on a disk (default: false).\n"
-  "swap=true|require      Lock memory, for when this machine is short of it;\n"
-  "                       require: or fail (default: false).";
-
 static int
 parse_size (const char *key, const char *value, uint64_t *size)
 {

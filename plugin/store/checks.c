@@ -46,19 +46,15 @@ bytes_of (const struct store *store, uint64_t table_page)
 int
 checks_populate_locked (struct store *store, uint64_t table_page)
 {
-  return checks_are_kept (store)
-           ? arena_populate (&store->arena, page_of (store, table_page),
-                             bytes_of (store, table_page))
-           : 0;
+  return arena_populate (&store->arena, page_of (store, table_page),
+                         bytes_of (store, table_page));
 }
 
 int
 checks_release_locked (struct store *store, uint64_t table_page)
 {
-  return checks_are_kept (store)
-           ? arena_release (&store->arena, page_of (store, table_page),
-                            bytes_of (store, table_page))
-           : 0;
+  return arena_release (&store->arena, page_of (store, table_page),
+                        bytes_of (store, table_page));
 }
 
 void
@@ -85,15 +81,11 @@ set (uint64_t *check, uint64_t value)
 void
 checks_begin_locked (struct store *store, uint64_t idx, uint64_t word)
 {
-  struct zspage_check *check =
-    checks_are_kept (store) ? &store->checks[idx] : NULL;
-  uint64_t now;
+  struct zspage_check *check = &store->checks[idx];
+  uint64_t now = check_of (
+    idx, word,
+    slot_has_object (word) ? zs_map (store->pool, slot_ref (word)) : NULL);
 
-  if (check == NULL)
-    return;
-  now = check_of (idx, word,
-                  slot_has_object (word) ? zs_map (store->pool, slot_ref (word))
-                                         : NULL);
   set (&check->before, check->now);
   FAULT_POINT ("checks: before is set");
   set (&check->now, now);
@@ -103,16 +95,14 @@ checks_begin_locked (struct store *store, uint64_t idx, uint64_t word)
 void
 checks_end_locked (struct store *store, uint64_t idx)
 {
-  if (checks_are_kept (store))
-    set (&store->checks[idx].before, store->checks[idx].now);
+  set (&store->checks[idx].before, store->checks[idx].now);
 }
 
 bool
 checks_are_right_locked (const struct store *store, uint64_t idx, uint64_t word,
                          const void *data)
 {
-  return !checks_are_kept (store) ||
-         check_of (idx, word, data) == store->checks[idx].now;
+  return check_of (idx, word, data) == store->checks[idx].now;
 }
 
 /* Take up that of the two which is right. */
@@ -127,34 +117,25 @@ settle (struct zspage_check *check, uint64_t right)
 }
 
 bool
-checks_recover_locked (struct store *store, uint64_t idx, uint64_t word,
-                       bool *data_needed)
+checks_recover_locked (struct store *store, uint64_t idx, uint64_t word)
 {
-  struct zspage_check *check =
-    checks_are_kept (store) ? &store->checks[idx] : NULL;
+  struct zspage_check *check = &store->checks[idx];
+  const void *data = NULL;
 
-  *data_needed = false;
-  if (check == NULL || slot_kind (word) == SLOT_LOST)
+  if (slot_kind (word) == SLOT_LOST)
     return true;
   if (slot_has_object (word)) {
-    *data_needed = check->now != check->before;
-    return true;
+    /* When it is read will do, unless it is in doubt which of the two it is. */
+    if (check->now == check->before)
+      return true;
+    data = zs_map (store->pool, slot_ref (word));
   }
-  return settle (check, check_of (idx, word, NULL));
-}
-
-bool
-checks_recover_data_locked (struct store *store, uint64_t idx, uint64_t word,
-                            const void *data)
-{
-  return data && settle (&store->checks[idx], check_of (idx, word, data));
+  return settle (check, check_of (idx, word, data));
 }
 
 void
 checks_forget_locked (struct store *store, uint64_t idx)
 {
-  if (checks_are_kept (store)) {
-    set (&store->checks[idx].now, 0);
-    set (&store->checks[idx].before, 0);
-  }
+  set (&store->checks[idx].now, 0);
+  set (&store->checks[idx].before, 0);
 }

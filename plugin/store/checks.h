@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* checksum=true: a check of each page, beside its slot; zspage-format.h says of
- * what, and in which order it is written.  Without it these do nothing.
+ * what, and in which order it is written.  But for checks_are_kept, all of this is for stores that
+ * keep them.
  *
  * Checks belong to their slot's stripe, and have memory where their part of the
  * slot table does.
@@ -44,16 +45,11 @@ void checks_end_locked (struct store *store, uint64_t idx);
 bool checks_are_right_locked (const struct store *store, uint64_t idx,
                               uint64_t word, const void *data);
 
-/* Recovery: what a kill left half done becomes whole.  *data_needed: the object
- * would have to be looked at.  Whether the word is right, as far as that can be
- * told without.
+/* Recovery: what a kill left half done becomes whole.  The object can be read.
+ * False: the word is not what was published, as far as that can be told without
+ * looking at more objects than those of which it is not clear.
  */
-bool checks_recover_locked (struct store *store, uint64_t idx, uint64_t word,
-                            bool *data_needed);
-
-/* After data_needed: with the data, or NULL if there can be none. */
-bool checks_recover_data_locked (struct store *store, uint64_t idx,
-                                 uint64_t word, const void *data);
+bool checks_recover_locked (struct store *store, uint64_t idx, uint64_t word);
 
 /* Recovery gave the slot up. */
 void checks_forget_locked (struct store *store, uint64_t idx);

@@ -28,7 +28,8 @@
 struct scan {
   struct store *store;
   struct zs_recovery *recovery;
-  bool is_again;
+  /* What is done with each slot. */
+  void (*slot) (struct scan *scan, struct stripe *stripe, uint64_t idx);
   _Atomic uint64_t next; /* page of the table */
   _Atomic uint64_t lost;
   _Atomic uint64_t done; /* pages of the table */
@@ -73,19 +74,6 @@ word_is_possible (const struct store *store, uint64_t word)
   return false;
 }
 
-/* Its check, and with it, where that needs to be, its object. */
-static bool
-check_is_right (struct store *store, uint64_t idx, uint64_t word)
-{
-  bool data_needed;
-
-  if (!checks_recover_locked (store, idx, word, &data_needed))
-    return false;
-  return !data_needed ||
-         checks_recover_data_locked (store, idx, word,
-                                     zs_map (store->pool, slot_ref (word)));
-}
-
 /* What a slot that has this word is to have. */
 static uint64_t
 slot_judge_locked (struct scan *scan, uint64_t idx, uint64_t word)
@@ -100,7 +88,7 @@ slot_judge_locked (struct scan *scan, uint64_t idx, uint64_t word)
       !zs_recover_is_possible (scan->recovery, slot_ref (word),
                                slot_len (word)))
     return SLOT_LOST;
-  if (!check_is_right (store, idx, word))
+  if (checks_are_kept (store) && !checks_recover_locked (store, idx, word))
     return SLOT_LOST;
   if (slot_has_object (word))
     zs_recover_claim (scan->recovery, slot_ref (word), slot_len (word), idx);
@@ -109,30 +97,37 @@ slot_judge_locked (struct scan *scan, uint64_t idx, uint64_t word)
 }
 
 static void
-slot_scan_locked (struct scan *scan, struct stripe *stripe, uint64_t idx)
+slot_claim_locked (struct scan *scan, struct stripe *stripe, uint64_t idx)
 {
   struct store *store = scan->store;
-  uint64_t word = slot_get_locked (store, idx), is;
+  uint64_t word = slot_get_locked (store, idx);
+  uint64_t judged = slot_judge_locked (scan, idx, word);
 
-  if (scan->is_again) {
-    if (slot_has_object (word) &&
-        zs_recover_claim_again (scan->recovery, slot_ref (word),
-                                slot_len (word), idx) < 0) {
-      slot_give_up_locked (store, stripe, idx);
-      scan->lost++;
-    }
-    return;
-  }
-  is = slot_judge_locked (scan, idx, word);
-  if (is != word)
-    slot_repoint_locked (store, idx, is);
-  if (is == SLOT_LOST && word != SLOT_LOST) {
-    checks_forget_locked (store, idx);
+  if (judged != word)
+    slot_repoint_locked (store, idx, judged);
+  if (judged == SLOT_LOST && word != SLOT_LOST) {
+    if (checks_are_kept (store))
+      checks_forget_locked (store, idx);
     scan->lost++;
   }
   FAULT_POINT ("recover: slot");
   if (idx < store->nr_pages)
-    slot_adopt_locked (stripe, is);
+    slot_adopt_locked (stripe, judged);
+}
+
+/* Once more, as some object was claimed twice. */
+static void
+slot_claim_again_locked (struct scan *scan, struct stripe *stripe, uint64_t idx)
+{
+  struct store *store = scan->store;
+  uint64_t word = slot_get_locked (store, idx);
+
+  if (slot_has_object (word) &&
+      zs_recover_claim_again (scan->recovery, slot_ref (word), slot_len (word),
+                              idx) < 0) {
+    slot_give_up_locked (store, stripe, idx);
+    scan->lost++;
+  }
 }
 
 static void
@@ -143,8 +138,8 @@ table_page_scan (struct scan *scan, uint64_t t)
 
   group_lock (group);
   for (i = 0; i < SLOTS_PER_TABLE_PAGE; ++i)
-    slot_scan_locked (scan, &group[i % STRIPES_PER_GROUP],
-                      t * SLOTS_PER_TABLE_PAGE + i);
+    scan->slot (scan, &group[i % STRIPES_PER_GROUP],
+                t * SLOTS_PER_TABLE_PAGE + i);
   group_unlock (group);
 }
 
@@ -182,16 +177,18 @@ scan_parts (void *opaque)
 }
 
 static void
-scan_all (struct scan *scan)
+scan_all (struct scan *scan,
+          void (*slot) (struct scan *scan, struct stripe *stripe, uint64_t idx))
 {
-  pthread_t threads[MAX_THREADS];
+  pthread_t threads[MAX_THREADS - 1];
   long processors = sysconf (_SC_NPROCESSORS_ONLN);
   uint64_t parts = scan->store->nr_present / PART_PAGES;
   unsigned n = 0, i;
 
+  scan->slot = slot;
   scan->next = scan->done = 0;
   /* This one is one of them. */
-  while (n + 1 < processors && n < MAX_THREADS && n < parts &&
+  while (n + 1 < processors && n < MAX_THREADS - 1 && n < parts &&
          pthread_create (&threads[n], NULL, scan_parts, scan) == 0)
     n++;
   scan_parts (scan);
@@ -282,11 +279,9 @@ scan_and_end (struct scan *scan, uint64_t *nr_freed)
   size_t freed;
   int r;
 
-  scan_all (scan);
-  if (zs_recover_again (scan->recovery)) {
-    scan->is_again = true;
-    scan_all (scan);
-  }
+  scan_all (scan, slot_claim_locked);
+  if (zs_recover_again (scan->recovery))
+    scan_all (scan, slot_claim_again_locked);
   r = zs_recover_end (scan->recovery, &freed);
   *nr_freed = freed;
   return r;

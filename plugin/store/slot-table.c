@@ -54,11 +54,12 @@ table_populate_locked (struct store *store, uint64_t table_page)
 
   if (table_is_present (store, table_page))
     return 0;
-  r = checks_populate_locked (store, table_page);
+  r = checks_are_kept (store) ? checks_populate_locked (store, table_page) : 0;
   if (r == 0)
     r = arena_populate (&store->arena, page, ZSPAGE_PAGE_SIZE);
   if (r < 0) {
-    checks_release_locked (store, table_page);
+    if (checks_are_kept (store))
+      checks_release_locked (store, table_page);
     return r;
   }
   FAULT_POINT ("table: populated");
@@ -69,7 +70,8 @@ table_populate_locked (struct store *store, uint64_t table_page)
 int
 table_adopt_locked (struct store *store, uint64_t table_page)
 {
-  int r = checks_populate_locked (store, table_page);
+  int r =
+    checks_are_kept (store) ? checks_populate_locked (store, table_page) : 0;
 
   if (r == 0)
     present_set (store, table_page);
@@ -105,7 +107,8 @@ table_release_locked (struct store *store, uint64_t table_page)
                      ZSPAGE_PAGE_SIZE) < 0)
     return;
   FAULT_POINT ("table: released");
-  checks_release_locked (store, table_page);
+  if (checks_are_kept (store))
+    checks_release_locked (store, table_page);
   atomic_fetch_and_explicit (&store->present[table_page / 64],
                              ~(UINT64_C (1) << table_page % 64),
                              memory_order_release);
@@ -185,14 +188,16 @@ slot_publish_locked (struct store *store, struct stripe *stripe, uint64_t idx,
 {
   uint64_t old = slot_get_locked (store, idx);
 
-  checks_begin_locked (store, idx, word);
+  if (checks_are_kept (store))
+    checks_begin_locked (store, idx, word);
   FAULT_POINT ("slot: to be published");
   /* Pairs with nothing in this process, where the lock orders; it keeps the
    * object's bytes before the word for whoever reads the arena after a kill.
    */
   atomic_store_explicit (&store->slots[idx], word, memory_order_release);
   FAULT_POINT ("slot: published");
-  checks_end_locked (store, idx);
+  if (checks_are_kept (store))
+    checks_end_locked (store, idx);
   account_locked (&stripe->counters, old, -1);
   account_locked (&stripe->counters, word, 1);
   return old;

@@ -220,7 +220,7 @@ make_nameless (const char *path, const struct zspage_header *header)
 /* -EEXIST: somebody else just made one. */
 static int
 make (const char *path, const struct zspage_header *wanted,
-      struct state_file *file)
+      struct state_file *file, char why[STATE_WHY])
 {
   char proc[64];
   int err;
@@ -231,7 +231,9 @@ make (const char *path, const struct zspage_header *wanted,
   file->is_new = true;
   file->fd = make_nameless (path, &file->header);
   if (file->fd < 0)
-    return file->fd;
+    return fail (why, -file->fd, "%s: cannot be made: %s", path,
+                 file->fd == -EOPNOTSUPP ? "this file system has no O_TMPFILE"
+                                         : strerror (-file->fd));
   FAULT_POINT ("state-file: made");
   snprintf (proc, sizeof proc, "/proc/self/fd/%d", file->fd);
   if (linkat (AT_FDCWD, proc, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) {
@@ -240,7 +242,30 @@ make (const char *path, const struct zspage_header *wanted,
   }
   err = errno;
   close (file->fd);
-  return -err;
+  return fail (why, err, "%s: cannot be named: %s", path, strerror (err));
+}
+
+/* -ENOENT: there is none.  -EEXIST: it lost its name just now. */
+static int
+open_existing (const char *path, const struct zspage_header *wanted,
+               struct state_file *file, char why[STATE_WHY])
+{
+  int r;
+
+  file->is_new = false;
+  file->fd =
+    open (path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (file->fd == -1)
+    return fail (why, errno, "%s: %s", path,
+                 errno == ELOOP ? "it is a symbolic link" : strerror (errno));
+  r = take (path, LOCK_EX, file, why);
+  if (r == 0 && !is_named (file, path))
+    r = fail (why, EEXIST, "%s: it was removed at this moment", path);
+  if (r == 0)
+    r = own (path, wanted, file, why);
+  if (r < 0)
+    close (file->fd);
+  return r;
 }
 
 int
@@ -248,34 +273,16 @@ state_file_open (const char *path, const struct zspage_header *wanted,
                  struct state_file *file, char why[STATE_WHY])
 {
   unsigned i;
-  int r = -EEXIST;
+  int r;
 
-  for (i = 0; i < TRIES && r == -EEXIST; ++i) {
-    file->is_new = false;
-    file->fd =
-      open (path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (file->fd == -1 && errno != ENOENT)
-      return fail (why, errno, "%s: %s", path,
-                   errno == ELOOP ? "it is a symbolic link" : strerror (errno));
-    if (file->fd >= 0) {
-      r = take (path, LOCK_EX, file, why);
-      if (r == 0 && !is_named (file, path)) {
-        close (file->fd);
-        r = -EEXIST;
-        continue;
-      }
-      if (r == 0)
-        r = own (path, wanted, file, why);
-      if (r < 0)
-        close (file->fd);
+  for (i = 0; i < TRIES; ++i) {
+    r = open_existing (path, wanted, file, why);
+    if (r == -ENOENT)
+      r = make (path, wanted, file, why);
+    if (r != -EEXIST)
       return r;
-    }
-    r = make (path, wanted, file);
   }
-  return r == 0 ? 0
-                : fail (why, -r, "%s: cannot be made: %s", path,
-                        r == -EOPNOTSUPP ? "this file system has no O_TMPFILE"
-                                         : strerror (-r));
+  return r;
 }
 
 int
