@@ -158,6 +158,16 @@ descs_get_locked (struct zs_pool *pool, struct zs_kind *kind, uint32_t c,
   return 0;
 }
 
+/* Back, for another chunk of that kind. */
+static void
+descs_put_locked (struct zs_pool *pool, const struct zs_chunk *chunk)
+{
+  struct zs_kind *kind = &pool->kinds[chunk->kind];
+
+  zs_desc (pool, chunk->descs)->next = kind->free_descs;
+  kind->free_descs = chunk->descs;
+}
+
 /* Begin to use a chunk for a kind of zspages. */
 static int
 chunk_start_locked (struct zs_pool *pool, unsigned k)
@@ -232,12 +242,26 @@ chunk_stop_locked (struct zs_pool *pool, uint32_t c)
   struct zs_kind *kind = &pool->kinds[chunk->kind];
 
   holey_unlink_locked (pool, kind, c);
-  zs_desc (pool, chunk->descs)->next = kind->free_descs;
-  kind->free_descs = chunk->descs;
+  descs_put_locked (pool, chunk);
   pool->config.records[c].kind = ZSPAGE_CHUNK_FREE;
   chunk->kind = ZSPAGE_CHUNK_FREE;
   chunk->next = pool->free_chunk;
   pool->free_chunk = c + 1;
+}
+
+/* The last chunk is not in use after all. */
+static void
+chunk_drop_last (struct zs_pool *pool, uint32_t c)
+{
+  struct zs_chunk *chunk = &pool->chunks[c];
+
+  if (chunk->kind != ZSPAGE_CHUNK_FREE) {
+    descs_put_locked (pool, chunk);
+    pool->config.records[c].kind = ZSPAGE_CHUNK_FREE;
+    chunk->kind = ZSPAGE_CHUNK_FREE;
+    chunk->nr_holes = 0;
+  }
+  pool->next_chunk = c;
 }
 
 int
@@ -245,10 +269,17 @@ chunk_settle (struct zs_pool *pool, uint32_t c)
 {
   struct zs_chunk *chunk = &pool->chunks[c];
   struct zs_kind *kind = &pool->kinds[chunk->kind];
-  int r = ensure_ready (pool, pool->config.records, &pool->records_ready_bytes,
-                        pool->next_chunk * sizeof *pool->config.records,
-                        ZSPAGE_PAGE_SIZE);
+  bool is_free =
+    chunk->kind == ZSPAGE_CHUNK_FREE || chunk->nr_holes == kind->nr_zspages;
+  int r;
 
+  if (is_free && c + 1 == pool->next_chunk) {
+    chunk_drop_last (pool, c);
+    return 0;
+  }
+  r = ensure_ready (pool, pool->config.records, &pool->records_ready_bytes,
+                    pool->next_chunk * sizeof *pool->config.records,
+                    ZSPAGE_PAGE_SIZE);
   if (r < 0)
     return r;
   if (chunk->kind == ZSPAGE_CHUNK_FREE) {
@@ -259,7 +290,7 @@ chunk_settle (struct zs_pool *pool, uint32_t c)
   }
   if (chunk->nr_holes > 0)
     holey_link_locked (pool, kind, c);
-  if (chunk->nr_holes == kind->nr_zspages)
+  if (is_free)
     chunk_stop_locked (pool, c);
   return 0;
 }

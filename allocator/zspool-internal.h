@@ -278,7 +278,7 @@ void holes_return_locked (struct zs_pool *pool, uint32_t chunk,
  */
 int chunk_adopt (struct zs_pool *pool, uint32_t c, unsigned kind);
 /* Recovery: put a chunk whose zspages are all HOLE or ACTIVE where it belongs:
- * with holes, or free.  -ENOMEM.
+ * with holes, or free; the last chunk first, and so on.  -ENOMEM.
  */
 int chunk_settle (struct zs_pool *pool, uint32_t c);
 /* Populate the records and descriptors of the next chunks, so that claiming

@@ -53,21 +53,62 @@ state_dir_check (const struct server_config *config)
   return -1;
 }
 
-/* What a device may come to use of the directory at most, bytes. */
-static uint64_t
-most_of (const struct device_config *c)
+/* What devices may come to use of the directory at most, bytes: for pages, which
+ * limits bound, and beside them.
+ */
+struct need {
+  uint64_t pages, beside;
+};
+
+static void
+need_add (struct need *need, const struct device_config *c, uint64_t nr)
 {
-  uint64_t data =
+  uint64_t pages =
     c->mem_limit && c->mem_limit < c->disksize ? c->mem_limit : c->disksize;
   uint64_t slot = sizeof (uint64_t);
 
   if (c->checksum)
     slot += sizeof (struct zspage_check);
-  /* Stock, reserve and records, about. */
-  return data + data / 16 + c->disksize / ZSPAGE_PAGE_SIZE * slot + MIB +
-         c->ahead;
+  need->pages += nr * pages;
+  /* The slot table, what is kept ready, and dictionaries. */
+  need->beside += nr * (c->disksize / ZSPAGE_PAGE_SIZE * slot + c->ahead +
+                        SLOT_GEN_MAX * ZSPAGE_DICTIONARY_PLACE + MIB);
 }
 
+static uint64_t
+need_of (const struct server_config *config)
+{
+  uint64_t limit = config->total_mem_limit;
+  struct need need = {0};
+  size_t i;
+
+  for (i = 0; i < config->nr_devices; ++i)
+    need_add (&need, &config->devices[i], 1);
+  if (config->on_demand)
+    need_add (&need, &config->defaults,
+              config->max_devices - config->nr_devices);
+  else if (config->nr_devices == 0)
+    need_add (&need, &config->defaults, 1);
+  if (limit && limit < need.pages)
+    need.pages = limit;
+  /* Stock and records, about. */
+  return need.pages + need.pages / 16 + need.beside;
+}
+
+static bool
+is_configured (const char *name)
+{
+  const struct server_config *c = &server_config;
+  size_t i;
+
+  for (i = 0; i < c->nr_devices; ++i)
+    if (strcmp (c->devices[i].name, name) == 0)
+      return true;
+  return c->on_demand ||
+         (c->nr_devices == 0 && strcmp (name, DEFAULT_DEVICE_NAME) == 0);
+}
+
+/* What a device's file has already. */
 static int
 add_used (void *opaque, const char *name)
 {
@@ -75,7 +116,8 @@ add_used (void *opaque, const char *name)
   uint64_t *used = opaque;
   struct stat st;
 
-  if (state_dir_path (name, path) == 0 && lstat (path, &st) == 0)
+  if (is_configured (name) && state_dir_path (name, path) == 0 &&
+      lstat (path, &st) == 0)
     *used += (uint64_t) st.st_blocks * 512;
   return 0;
 }
@@ -83,21 +125,11 @@ add_used (void *opaque, const char *name)
 void
 state_dir_check_room (const struct server_config *config)
 {
-  uint64_t most = 0, room, used = 0, limit = config->total_mem_limit;
+  uint64_t most = need_of (config), room, used = 0;
   struct statfs fs;
-  size_t i;
 
   if (statfs (config->state, &fs) == -1 || fs.f_blocks == 0)
     return; /* a tmpfs without a size */
-  for (i = 0; i < config->nr_devices; ++i)
-    most += most_of (&config->devices[i]);
-  if (config->on_demand)
-    most +=
-      (config->max_devices - config->nr_devices) * most_of (&config->defaults);
-  else if (config->nr_devices == 0)
-    most = most_of (&config->defaults);
-  if (limit && limit + limit / 16 < most)
-    most = limit + limit / 16;
   state_dir_for_each (add_used, &used);
   room = (uint64_t) fs.f_bavail * fs.f_bsize + used;
   if (room < most)

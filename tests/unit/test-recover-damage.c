@@ -384,10 +384,46 @@ a_budget_counts_what_is_there (void **state)
   state_fixture_fini (&s);
 }
 
+/* A bit that says so of a chunk far away costs no memory for all before it. */
+static void
+a_chunk_without_objects_is_not_in_use (void **state)
+{
+  const uint64_t nr_pages = UINT64_C (1) << 18;
+  struct state_fixture s;
+  struct rng rng = rng_make (8);
+  struct zspage_header h;
+  uint8_t kind;
+
+  (void) state;
+  for (kind = 1; kind <= ZSPAGE_CHUNK_HUGE; kind += 8) {
+    uint64_t resident, meta;
+
+    state_fixture_init (&s, (struct store_params){.nr_pages = nr_pages}, false);
+    put_pages (s.f.store, 0, TEXT, PAGE_HALF, &rng);
+    state_fixture_kill (&s);
+    state_fixture_open (&s);
+    resident = store_stats_now (s.f.store).mem_resident;
+    meta = store_stats_now (s.f.store).mem_meta;
+    state_fixture_kill (&s);
+    h = state_header (s.at.path);
+    state_poke (s.at.path,
+                h.records_offset + (uint64_t) (h.nr_chunks - 1) *
+                                     sizeof (struct zspage_chunk_record),
+                &kind, 1);
+    state_fixture_open (&s);
+    store_check (s.f.store);
+    assert_true (store_stats_now (s.f.store).mem_resident <= resident);
+    /* But for descriptors. */
+    assert_true (store_stats_now (s.f.store).mem_meta <= meta + (256 << 10));
+    state_fixture_fini (&s);
+  }
+}
+
 int
 main (void)
 {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test (a_chunk_without_objects_is_not_in_use),
     cmocka_unit_test (of_two_slots_with_one_object_its_owner_keeps_it),
     cmocka_unit_test (of_two_slots_with_one_huge_object_both_are_lost),
     cmocka_unit_test (what_is_claimed_twice_is_lost_for_good),
