@@ -336,6 +336,58 @@ recovery_without_memory_fails_and_harms_nothing (void **state)
   state_fixture_fini (&s);
 }
 
+/* A recovery that fails at the last moment that it can, for lack of memory. */
+static void
+recover_in_vain (struct state_fixture *s)
+{
+  struct store_config config = {.name = "vain", .ops = &fail_arena_ops};
+  struct zspage_header h = state_header (s->at.path);
+  struct state_file file;
+  struct store *store;
+  char why[STATE_WHY];
+  unsigned n;
+  int r;
+
+  assert_int_equal (codec_pool_create (CODEC_LZ4, 1, 1, &config.codec), 0);
+  /* The last call that recovery cannot do without is at its very end. */
+  for (n = 8; n > 0; --n) {
+    fail_ops_reset ();
+    fail_ops.fail_from = n;
+    fail_ops.fail_count = 100;
+    assert_int_equal (state_copy (s->at.path, s->at.copy), 0);
+    assert_int_equal (state_file_open (s->at.copy, &h, &file, why), 0);
+    config.file = &file;
+    r = store_create (&config, &store);
+    if (r < 0)
+      break;
+    store_destroy (store);
+  }
+  fail_ops_reset ();
+  assert_true (n > 0);
+  codec_pool_destroy (config.codec);
+  assert_int_equal (rename (s->at.copy, s->at.path), 0);
+}
+
+/* Of two slots with one huge page, the first was given up when recovery ended. */
+static void
+of_two_slots_with_one_huge_object_a_kill_between_leaves_none (void **state)
+{
+  struct state_fixture s;
+  uint64_t word;
+
+  (void) state;
+  few_pages (&s, false);
+  word = state_word (s.at.path, TEXT + 2);
+  state_word_set (s.at.path, TEXT + 1, word);
+  recover_in_vain (&s);
+  assert_int_equal (slot_kind (state_word (s.at.path, TEXT + 2)), SLOT_LOST);
+  state_word_set (s.at.path, TEXT + 2, word);
+  state_fixture_open (&s);
+  assert_int_equal (store_recovered (s.f.store).lost, 1);
+  assert_int_equal (store_stats_now (s.f.store).lost_pages, 2);
+  state_fixture_fini (&s);
+}
+
 static void
 nothing_is_changed_by_looking (void **state)
 {
@@ -426,6 +478,8 @@ main (void)
     cmocka_unit_test (a_chunk_without_objects_is_not_in_use),
     cmocka_unit_test (of_two_slots_with_one_object_its_owner_keeps_it),
     cmocka_unit_test (of_two_slots_with_one_huge_object_both_are_lost),
+    cmocka_unit_test (
+      of_two_slots_with_one_huge_object_a_kill_between_leaves_none),
     cmocka_unit_test (what_is_claimed_twice_is_lost_for_good),
     cmocka_unit_test (a_slot_that_refers_to_no_object_is_lost),
     cmocka_unit_test (a_page_whose_object_has_no_memory_is_lost),
