@@ -138,3 +138,16 @@ stats_port ()
 {
     listening_ports "$server_pid"
 }
+
+# A server, one more than there is, ends at once, and says why.
+# Usage: expect_refused REGEX ARG...
+expect_refused ()
+{
+    local regex=$1 status=0
+    shift
+
+    run_nbdkit -f -U - "$plugin" "$@" --run true >"$tmp/said" 2>&1 || status=$?
+    expect "nbdkit zspage $*: exit status" "$status" -eq 1
+    grep -Eq -- "$regex" "$tmp/said" ||
+        die "nbdkit zspage $*: says '$(cat "$tmp/said")', not '$regex'"
+}

@@ -10,23 +10,11 @@
 umask 077
 make_state_dir
 
-# Usage: refused REGEX ARG...
-refused ()
-{
-    local regex=$1 status=0
-    shift
-
-    run_nbdkit -f -U - "$plugin" "$@" --run true >"$tmp/said" 2>&1 || status=$?
-    expect "nbdkit zspage $*: exit status" "$status" -eq 1
-    grep -Eq -- "$regex" "$tmp/said" ||
-        die "nbdkit zspage $*: says '$(cat "$tmp/said")', not '$regex'"
-}
-
-# As that, of a file that stays what it is.  Usage: refused_file REGEX ARG...
+# A server is refused, and the file stays what it is.  Usage: refused_file REGEX ARG...
 refused_file ()
 {
     cp -a --sparse=always "$file" "$tmp/copy"
-    refused "$1" state="$state_dir" "${@:2}"
+    expect_refused "$1" state="$state_dir" "${@:2}"
     cmp "$file" "$tmp/copy" || die "$1: the file was changed"
     expect "files" "$(find "$state_dir" -type f | wc -l)" -eq 1
 }
@@ -40,27 +28,27 @@ poke ()
 
 # --- Options.
 
-refused 'state=: a directory is needed' 64M state=
-refused 'state_on_disk=true: is of the directory that state= names' \
+expect_refused 'state=: a directory is needed' 64M state=
+expect_refused 'state_on_disk=true: is of the directory that state= names' \
     64M state_on_disk=true
-refused "state=.*: is of the whole server, so it must come before the first device=" \
+expect_refused "state=.*: is of the whole server, so it must come before the first device=" \
     64M device=a state="$state_dir"
-refused "state_on_disk=true: is of the whole server" \
+expect_refused "state_on_disk=true: is of the whole server" \
     64M state="$state_dir" device=a state_on_disk=true
 
 # --- Directories.
 
 : >"$tmp/file"
-refused "state=$tmp/file: it is not a directory" 64M state="$tmp/file"
+expect_refused "state=$tmp/file: it is not a directory" 64M state="$tmp/file"
 # With a preloaded sanitizer nbdkit hangs after an error that has the text of an
 # errno in it.
 if test "$sanitizer" = no; then
-    refused "state=$tmp/missing: No such file or directory" \
+    expect_refused "state=$tmp/missing: No such file or directory" \
         64M state="$tmp/missing"
 fi
 if test "$(stat -f -c %T "$tmp")" != tmpfs; then
     mkdir "$tmp/disk"
-    refused "state=$tmp/disk: it is not on a tmpfs.*state_on_disk=true" \
+    expect_refused "state=$tmp/disk: it is not on a tmpfs.*state_on_disk=true" \
         64M state="$tmp/disk"
     expect "files" "$(find "$tmp/disk" -type f | wc -l)" -eq 0
     for ((i = 0; i < 2; i++)); do
@@ -124,7 +112,7 @@ good
 mv "$file" "$state_dir/b.zspage"
 file=$state_dir/b.zspage
 poke 0 X
-refused "device b: .*b.zspage: it is not a state file" state="$state_dir" 8M \
+expect_refused "device b: .*b.zspage: it is not a state file" state="$state_dir" 8M \
     device=a device=b
 rm "$state_dir"/*
 file=$state_dir/default.zspage
@@ -132,15 +120,15 @@ file=$state_dir/default.zspage
 good
 mv "$file" "$tmp/elsewhere"
 ln -s "$tmp/elsewhere" "$file"
-refused "default.zspage: it is a symbolic link" 8M state="$state_dir"
+expect_refused "default.zspage: it is a symbolic link" 8M state="$state_dir"
 cmp "$tmp/elsewhere" "$tmp/good" || die "the file was changed"
 rm "$file"
 mkfifo "$file"
-refused "default.zspage: it is not a regular file" 8M state="$state_dir"
+expect_refused "default.zspage: it is not a regular file" 8M state="$state_dir"
 rm "$file"
 mkdir "$file"
 if test "$sanitizer" = no; then
-    refused "default.zspage: Is a directory" 8M state="$state_dir"
+    expect_refused "default.zspage: Is a directory" 8M state="$state_dir"
 fi
 rmdir "$file"
 

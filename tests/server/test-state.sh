@@ -27,18 +27,6 @@ forget ()
     rm -f -- "$state_dir"/*
 }
 
-# Usage: expect_refused REGEX ARG...; one more server
-expect_refused ()
-{
-    local regex=$1 status=0
-    shift
-
-    run_nbdkit -f -U - "$plugin" "$@" --run true >"$tmp/said" 2>&1 || status=$?
-    expect "nbdkit zspage $*: exit status" "$status" -eq 1
-    grep -Eq -- "$regex" "$tmp/said" ||
-        die "nbdkit zspage $*: says $(cat "$tmp/said")"
-}
-
 verify_pages ()
 {
     "$zspage_pages" verify "$uri" "$tmp/pages" >"$tmp/said" 2>&1 ||
