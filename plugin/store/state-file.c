@@ -245,7 +245,7 @@ make (const char *path, const struct zspage_header *wanted,
   return fail (why, err, "%s: cannot be named: %s", path, strerror (err));
 }
 
-/* -ENOENT: there is none.  -EEXIST: it lost its name just now. */
+/* -ENOENT, without a reason: there is none.  -EEXIST: it lost its name just now. */
 static int
 open_existing (const char *path, const struct zspage_header *wanted,
                struct state_file *file, char why[STATE_WHY])
@@ -255,6 +255,8 @@ open_existing (const char *path, const struct zspage_header *wanted,
   file->is_new = false;
   file->fd =
     open (path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (file->fd == -1 && errno == ENOENT)
+    return -ENOENT;
   if (file->fd == -1)
     return fail (why, errno, "%s: %s", path,
                  errno == ELOOP ? "it is a symbolic link" : strerror (errno));
