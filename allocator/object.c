@@ -18,6 +18,27 @@ zs_map (const struct zs_pool *pool, zs_ref ref)
          (is_huge (pool, ref) ? 0 : ZSPAGE_OBJECT_HEADER);
 }
 
+void
+zs_prefetch_object (const struct zs_pool *pool, zs_ref ref, size_t len)
+{
+  const uint8_t *p = zs_address (pool, ref), *end = p + len;
+
+  for (; p < end; p += ZSPAGE_CACHE_LINE)
+    __builtin_prefetch (p);
+}
+
+void
+zs_prefetch_free (const struct zs_pool *pool, zs_ref ref)
+{
+  uint32_t c;
+  unsigned i;
+
+  if (!zs_find_zspage (pool, ref, &c, &i))
+    return;
+  __builtin_prefetch (zs_zspage_at (pool, c, i), 1, 2);
+  __builtin_prefetch (zs_address (pool, ref), 0, 2);
+}
+
 /* A huge page has no room for its tag. */
 static uint8_t *
 huge_tag (const struct zs_pool *pool, zs_ref ref)
@@ -81,8 +102,7 @@ zs_ref_is_plausible (const struct zs_pool *pool, zs_ref ref, size_t len,
   const struct zs_class *class;
   const struct zspage *z;
   uint32_t c, header;
-  uint64_t offset;
-  unsigned i;
+  unsigned object, i;
 
   if (len == 0 || len > ZSPAGE_PAGE_SIZE || !zs_find_zspage (pool, ref, &c, &i))
     return false;
@@ -91,13 +111,14 @@ zs_ref_is_plausible (const struct zs_pool *pool, zs_ref ref, size_t len,
   if (z->state != ZSPAGE_ACTIVE)
     return false;
   class = &pool->classes[z->class_index];
-  offset = (ref - zs_first_ref (z)) * ZSPAGE_OBJECT_ALIGN;
-  if (offset % class->size != 0 || offset / class->size >= class->objs)
+  object = zspage_object_index (class, z, ref);
+  if (object >= class->objs ||
+      ref != zs_first_ref (z) + object * (class->size / ZSPAGE_OBJECT_ALIGN))
     return false;
   if (class->is_huge)
     return z->huge_owner == owner;
   if (len > class->size - ZSPAGE_OBJECT_HEADER ||
-      zspage_object_is_free (z, offset / class->size))
+      zspage_object_is_free (z, object))
     return false;
   memcpy (&header, zs_address (pool, ref), sizeof header);
   return header == owner;

@@ -164,6 +164,13 @@ void zs_free (struct zs_pool *pool, zs_ref ref);
  */
 void *zs_map (const struct zs_pool *pool, zs_ref ref);
 
+/* Ask the processor for what reading, or freeing, the object will look at, so
+ * that it comes while the caller does something else.  Any reference will do: one
+ * that is wrong costs time only.
+ */
+void zs_prefetch_object (const struct zs_pool *pool, zs_ref ref, size_t len);
+void zs_prefetch_free (const struct zs_pool *pool, zs_ref ref);
+
 /* A tag of the owner's, which moves with the object; for the checksum of its
  * payload.  Until it is set it is anything.
  */

@@ -4,6 +4,10 @@
 #define CODEC_INTERNAL_H
 
 #include "codec.h"
+#include "zspage-page.h"
+
+/* Of the output of compress: what a page grows to at most. */
+#define CODEC_OUTPUT_BYTES (ZSPAGE_PAGE_SIZE + ZSPAGE_CACHE_LINE)
 
 /* Each takes memory of *_bytes that the caller provides, 64-byte aligned.
  * setup is called once on it, and again only after it returned an error.
@@ -15,7 +19,8 @@ struct codec_ops {
   size_t (*compress_bytes) (int level);
   int (*compress_setup) (void *mem, size_t bytes, int level);
   /* Returns 0 if the result would be longer than max_len.  dict is what
-   * dictionary_for_compressing gave, or NULL.
+   * dictionary_for_compressing gave, or NULL.  out has CODEC_OUTPUT_BYTES, of
+   * which as many may be written.
    */
   size_t (*compress) (void *mem, int level, const void *dict, const void *page,
                       void *out, size_t max_len);

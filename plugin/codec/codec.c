@@ -2,7 +2,7 @@
 /* The codecs by name, and the pool of contexts.
  *
  * A context has room for one compressor, for a decompressor of each codec that
- * needs one, and for one page of output.  All are in one mapping, so that what
+ * needs one, and for the output.  All are in one mapping, so that what
  * is never used takes no memory: a pool of lz4 never touches its zstd
  * decompressors, which are set up by their first user.
  *
@@ -85,7 +85,7 @@ ctx_layout (struct codec_ctx *ctx, enum codec_id id, int level, uint8_t *base)
     zspage_align_up (codecs[id]->compress_bytes (level), ZSPAGE_CACHE_LINE);
   if (base)
     ctx->output = base + used;
-  used += ZSPAGE_PAGE_SIZE;
+  used += CODEC_OUTPUT_BYTES;
   for (i = 0; i < CODEC_COUNT; ++i) {
     if (codecs[i]->decompress_bytes == NULL)
       continue;
@@ -227,7 +227,7 @@ codec_pool_warm (struct codec_pool *pool, bool any)
   unsigned i;
 
   /* Decompressors of other codecs come last, if they come. */
-  used = pool->ctx[0].output + ZSPAGE_PAGE_SIZE - pool->map;
+  used = pool->ctx[0].output + CODEC_OUTPUT_BYTES - pool->map;
   if (codec_decompress_needs_ctx (pool->id))
     used = pool->ctx[0].decompressor[pool->id] +
            codecs[pool->id]->decompress_bytes () - pool->map;

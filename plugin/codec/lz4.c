@@ -2,6 +2,7 @@
 /* LZ4 blocks.  Level is the acceleration, as in zram. */
 #include <config.h>
 
+#include <assert.h>
 #include <errno.h>
 
 #include <lz4.h>
@@ -31,13 +32,21 @@ compress_setup (void *mem, size_t bytes, int level)
   return 0;
 }
 
+/* Told of all the room there is, as LZ4 is faster where it need not look at how
+ * much is left.
+ */
 static size_t
 compress (void *mem, int level, const void *dict, const void *page, void *out,
           size_t max_len)
 {
+  size_t len;
+
+  static_assert (CODEC_OUTPUT_BYTES >= LZ4_COMPRESSBOUND (ZSPAGE_PAGE_SIZE),
+                 "");
   (void) dict;
-  return LZ4_compress_fast_extState (mem, page, out, ZSPAGE_PAGE_SIZE, max_len,
-                                     level);
+  len = LZ4_compress_fast_extState (mem, page, out, ZSPAGE_PAGE_SIZE,
+                                    CODEC_OUTPUT_BYTES, level);
+  return len > max_len ? 0 : len;
 }
 
 static int

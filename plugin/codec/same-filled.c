@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pages that repeat one 8-byte word.  Most that do not, differ early or in
- * their last word, which is looked at first, as zram does.
+/* Pages that repeat one 8-byte word.  Most that do not, differ in their first two
+ * words, which are in one cache line, or in their last, at which zram looks first.
  */
 #include <config.h>
 
@@ -13,9 +13,12 @@ bool
 codec_same_filled (const void *page, uint64_t *value)
 {
   const uint8_t *p = page;
-  uint64_t first, last;
+  uint64_t first, second, last;
 
   memcpy (&first, p, sizeof first);
+  memcpy (&second, p + sizeof first, sizeof second);
+  if (first != second)
+    return false;
   memcpy (&last, p + ZSPAGE_PAGE_SIZE - sizeof last, sizeof last);
   /* The page equals itself shifted by one word if and only if all its words
    * are the same.

@@ -15,6 +15,7 @@ object_read_locked (struct store *store, struct codec_ctx *ctx, uint64_t idx,
   const void *data;
   uint64_t value;
 
+  zs_prefetch_object (store->pool, ref, len + ZSPAGE_OBJECT_HEADER);
   if (!zs_ref_is_plausible (store->pool, ref, len, idx))
     return -EIO;
   data = zs_map (store->pool, ref);

@@ -182,6 +182,23 @@ account_locked (struct stripe_counters *c, uint64_t word, int sign)
     count_locked (&c->settled_pages, sign);
 }
 
+/* What is usual: one page by lz4, young, in place of another such. */
+static void
+account_change_locked (struct stripe_counters *c, uint64_t old, uint64_t word)
+{
+  const uint64_t marks =
+    SLOT_MARK_IDLE | SLOT_MARK_RECOMPRESSED | SLOT_MARK_INCOMPRESSIBLE;
+
+  if (slot_kind (old) == SLOT_LZ4 && slot_kind (word) == SLOT_LZ4 &&
+      !((old | word) & marks)) {
+    count_locked (&c->compr_bytes,
+                  (int) slot_len (word) - (int) slot_len (old));
+    return;
+  }
+  account_locked (c, old, -1);
+  account_locked (c, word, 1);
+}
+
 uint64_t
 slot_publish_locked (struct store *store, struct stripe *stripe, uint64_t idx,
                      uint64_t word)
@@ -198,8 +215,7 @@ slot_publish_locked (struct store *store, struct stripe *stripe, uint64_t idx,
   FAULT_POINT ("slot: published");
   if (checks_are_kept (store))
     checks_end_locked (store, idx);
-  account_locked (&stripe->counters, old, -1);
-  account_locked (&stripe->counters, word, 1);
+  account_change_locked (&stripe->counters, old, word);
   return old;
 }
 

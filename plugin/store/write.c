@@ -79,6 +79,7 @@ image_place (struct store *store, uint64_t idx, const struct image *image,
              bool is_last, uint64_t *word)
 {
   zs_ref ref;
+  uint8_t tag;
   int r;
 
   if (image->word) {
@@ -89,10 +90,12 @@ image_place (struct store *store, uint64_t idx, const struct image *image,
               : zs_malloc (store->pool, image->len, idx, &ref);
   if (r < 0)
     return r;
+  zs_prefetch_object (store->pool, ref, image->len + ZSPAGE_OBJECT_HEADER);
   FAULT_POINT ("write: object taken");
+  tag = codec_checksum (image->data, image->len);
   memcpy (zs_map (store->pool, ref), image->data, image->len);
   FAULT_POINT ("write: data copied");
-  zs_set_tag (store->pool, ref, codec_checksum (image->data, image->len));
+  zs_set_tag (store->pool, ref, tag);
   *word = image_word (image, ref);
   return 0;
 }
@@ -149,6 +152,23 @@ image_commit_locked (struct store *store, struct stripe *stripe, uint64_t idx,
   return 0;
 }
 
+/* Have what freeing the old object needs at hand when the new one is compressed.
+ * With the slot locked, as looking at a hole of the table would give it memory.
+ */
+static void
+prefetch_old (struct store *store, uint64_t idx)
+{
+  struct stripe *stripe = slot_lock_present (store, idx);
+  uint64_t word;
+
+  if (stripe == NULL)
+    return;
+  word = slot_get_locked (store, idx);
+  slot_unlock (stripe);
+  if (slot_has_object (word))
+    zs_prefetch_free (store->pool, slot_ref (word));
+}
+
 static int
 page_write (struct store *store, uint64_t idx, const void *page)
 {
@@ -161,6 +181,7 @@ page_write (struct store *store, uint64_t idx, const void *page)
   uint64_t word = 0, old = 0;
   int placed, r;
 
+  prefetch_old (store, idx);
   page_encode (store, ctx, page, &image);
   room_begin (store, &room);
   placed = image_place (store, idx, &image, false, &word);
