@@ -28,11 +28,11 @@
 
 struct request {
   struct connection *connection;
-  enum load_op op; /* never LOAD_MIXED */
+  enum load_op op; /* never LOAD_MIXED or LOAD_REPLAY */
   uint64_t offset;
   size_t len;
   uint64_t issued_ns;
-  uint8_t *buffer; /* options.size bytes, NULL when nothing is read */
+  uint8_t *buffer; /* load->max_len bytes, NULL when nothing is read */
 };
 
 uint64_t
@@ -96,7 +96,9 @@ on_reply (void *user_data, int *error)
     fail_request (c, rq, *error);
   else {
     histogram_add (&c->latency, now - rq->issued_ns);
-    c->nr_bytes += rq->len;
+    /* One trim of a trace may be of the whole device: that is no data. */
+    if (rq->op != LOAD_TRIM || c->load->options.op == LOAD_TRIM)
+      c->nr_bytes += rq->len;
     c->last_reply_ns = now;
     if (rq->op == LOAD_VERIFY)
       check_data (c, rq);
@@ -122,8 +124,18 @@ prepare (struct connection *c, struct request *rq, uint64_t ticket)
 {
   const struct load *load = c->load;
   const struct options *o = &load->options;
-  uint64_t random = 0, slot = ticket % load->nr_slots;
+  uint64_t random = 0, slot;
 
+  if (o->op == LOAD_REPLAY) {
+    const struct trace_request *t =
+      &load->trace.requests[ticket % load->trace.nr];
+
+    rq->op = t->op;
+    rq->offset = t->offset;
+    rq->len = t->len;
+    return;
+  }
+  slot = ticket % ((load->nr_slots - 1) / o->step + 1) * o->step;
   if (o->random || o->op == LOAD_MIXED)
     random = next_random (&c->rng);
   if (o->random)
@@ -152,10 +164,30 @@ issue (struct connection *c, struct request *rq)
                            rq->len, rq->offset, done, 0);
   case LOAD_TRIM:
     return nbd_aio_trim (c->nbd, rq->len, rq->offset, done, 0);
+  case LOAD_FLUSH:
+    return nbd_aio_flush (c->nbd, done, 0);
   case LOAD_MIXED:
+  case LOAD_REPLAY:
+  case LOAD_NR_OPS:
     break;
   }
   abort ();
+}
+
+/* Whether a replay should wait: fewer than this were in flight when the next
+ * request was recorded.  Only one connection replays, so the next is its own.
+ */
+static bool
+is_too_early (struct connection *c)
+{
+  const struct load *load = c->load;
+  unsigned nr_in_flight = load->options.depth - c->nr_idle;
+  uint64_t ticket =
+    atomic_load_explicit (&load->next_ticket, memory_order_relaxed);
+
+  return load->options.op == LOAD_REPLAY &&
+         nr_in_flight >=
+           load->trace.requests[ticket % load->trace.nr].in_flight;
 }
 
 /* Issue one request unless the load is over. */
@@ -166,7 +198,7 @@ issue_next (struct connection *c)
   struct request *rq;
   uint64_t ticket;
 
-  if (c->nr_idle == 0 ||
+  if (c->nr_idle == 0 || is_too_early (c) ||
       atomic_load_explicit (&load->stop, memory_order_relaxed) ||
       (load->deadline_ns != UINT64_MAX &&
        connection_now_ns () >= load->deadline_ns))
@@ -229,15 +261,21 @@ static int
 check_server (struct connection *c, char *error, size_t len)
 {
   enum load_op op = c->load->options.op;
+  const bool *has = c->load->trace.has;
+  bool trims = op == LOAD_TRIM || has[LOAD_TRIM];
 
-  if ((op == LOAD_WRITE || op == LOAD_MIXED || op == LOAD_TRIM) &&
+  if ((op == LOAD_WRITE || op == LOAD_MIXED || has[LOAD_WRITE] || trims) &&
       nbd_is_read_only (c->nbd) == 1) {
     snprintf (error, len, "the server is read-only: %s is impossible",
               options_op_name (op));
     return -1;
   }
-  if (op == LOAD_TRIM && nbd_can_trim (c->nbd) != 1) {
+  if (trims && nbd_can_trim (c->nbd) != 1) {
     snprintf (error, len, "the server does not offer trim");
+    return -1;
+  }
+  if (has[LOAD_FLUSH] && nbd_can_flush (c->nbd) != 1) {
+    snprintf (error, len, "the server does not offer flush");
     return -1;
   }
   if (c->idx > 0 && nbd_can_multi_conn (c->nbd) != 1) {
@@ -267,25 +305,26 @@ static int
 allocate (struct connection *c)
 {
   const struct options *o = &c->load->options;
-  bool reads = o->op != LOAD_WRITE && o->op != LOAD_TRIM;
+  size_t max_len = c->load->max_len;
+  bool reads = o->op != LOAD_WRITE && o->op != LOAD_TRIM && max_len > 0;
 
   c->requests = calloc (o->depth, sizeof *c->requests);
   c->idle = calloc (o->depth, sizeof *c->idle);
   if (c->requests == NULL || c->idle == NULL)
     return -ENOMEM;
   if (reads) {
-    c->buffers = malloc (o->depth * o->size);
+    c->buffers = malloc (o->depth * max_len);
     if (c->buffers == NULL)
       return -ENOMEM;
     /* Take the page faults now; and not with zeros, which a server that fills
      * in nothing could be mistaken for having sent.
      */
-    memset (c->buffers, 0x5a, o->depth * o->size);
+    memset (c->buffers, 0x5a, o->depth * max_len);
   }
   for (unsigned i = 0; i < o->depth; i++) {
     c->requests[i].connection = c;
     if (reads)
-      c->requests[i].buffer = c->buffers + i * o->size;
+      c->requests[i].buffer = c->buffers + i * max_len;
     c->idle[c->nr_idle++] = &c->requests[i];
   }
   return 0;

@@ -17,6 +17,7 @@
 #include "histogram.h"
 #include "options.h"
 #include "pages.h"
+#include "trace.h"
 
 struct nbd_handle;
 struct request;
@@ -27,8 +28,12 @@ struct request;
 struct load {
   struct options options;
   struct pages pages;
+  struct trace trace;   /* of --replay */
+  size_t max_len;       /* bytes of the longest read or write */
   uint64_t span;        /* bytes; requests stay below it */
-  uint64_t nr_slots;    /* span / size rounded up, under 2^32 */
+  uint64_t nr_slots;    /* span / size rounded up, under 2^32; of those
+                         * only each options.stepth is used
+                         */
   uint64_t nr_tickets;  /* stop before this ticket */
   uint64_t start_ns;    /* written before the start barrier opens */
   uint64_t deadline_ns; /* likewise; UINT64_MAX: none */
@@ -48,11 +53,11 @@ struct connection {
   struct request *requests; /* options.depth of them */
   struct request **idle;    /* a stack of those not in flight */
   unsigned nr_idle;
-  uint8_t *buffers; /* for reads: options.depth * options.size bytes */
+  uint8_t *buffers; /* for reads: options.depth * load->max_len bytes */
 
   /* Results, for whoever has joined the thread. */
   struct histogram latency;
-  uint64_t nr_bytes;
+  uint64_t nr_bytes; /* read and written, and trimmed by LOAD_TRIM */
   uint64_t last_reply_ns;
   char error[256]; /* empty: none */
 };

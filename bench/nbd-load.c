@@ -25,6 +25,7 @@
 #include "options.h"
 #include "pages.h"
 #include "procstat.h"
+#include "trace.h"
 #include "zspage-page.h"
 
 static const char header[] =
@@ -58,6 +59,29 @@ complain (const char *what, int r)
   return -1;
 }
 
+/* The trace, if one is to be replayed, and how long requests get. */
+static int
+open_trace (void)
+{
+  const struct options *o = &load.options;
+  char error[512];
+
+  load.max_len = o->size;
+  if (o->op != LOAD_REPLAY)
+    return 0;
+  if (trace_load (&load.trace, o->replay, error, sizeof error) < 0) {
+    fprintf (stderr, "nbd-load: %s\n", error);
+    return -1;
+  }
+  if (load.trace.has[LOAD_WRITE] && o->pages == NULL) {
+    fprintf (stderr, "nbd-load: %s: it writes, so --pages is needed\n",
+             o->replay);
+    return -1;
+  }
+  load.max_len = load.trace.max_len;
+  return 0;
+}
+
 static int
 open_pages (void)
 {
@@ -66,13 +90,26 @@ open_pages (void)
 
   if (o->pages == NULL)
     return 0;
-  r = pages_open (&load.pages, o->pages, o->size);
+  r = pages_open (&load.pages, o->pages, load.max_len);
   if (r == -EINVAL) {
     fprintf (stderr, "nbd-load: %s: not a file of whole 4096-byte pages\n",
              o->pages);
     return -1;
   }
   return r < 0 ? complain (o->pages, r) : 0;
+}
+
+/* A trace is replayed where it was recorded; --span says nothing about it. */
+static int
+check_trace_end (uint64_t size)
+{
+  if (load.trace.end <= size)
+    return 0;
+  fprintf (stderr,
+           "nbd-load: %s: it needs a device of %" PRIu64
+           " bytes, this one has %" PRIu64 "\n",
+           load.options.replay, load.trace.end, size);
+  return -1;
 }
 
 /* Span, slots and tickets, once the device's size is known. */
@@ -111,8 +148,9 @@ choose_span (void)
   if (o->nr_requests != 0)
     load.nr_tickets = o->nr_requests;
   else if (o->seconds_ns == 0)
-    load.nr_tickets = load.nr_slots;
-  return 0;
+    load.nr_tickets =
+      o->op == LOAD_REPLAY ? load.trace.nr : (load.nr_slots - 1) / o->step + 1;
+  return check_trace_end ((uint64_t) size);
 }
 
 static int
@@ -209,9 +247,28 @@ print_cost (const struct server_cost *before, const struct server_cost *after,
     printf ("\tNA\tNA\tNA\tNA\n");
     return;
   }
-  printf ("\t%.3f\t%.3f\t%" PRIu64 "\t%" PRIu64 "\n", us / (double) nr_requests,
-          us / ((double) nr_bytes / ZSPAGE_PAGE_SIZE), after->rss_kb,
-          after->pss_kb);
+  printf ("\t%.3f", us / (double) nr_requests);
+  if (nr_bytes == 0)
+    printf ("\tNA"); /* flushes only, or trims of a trace */
+  else
+    printf ("\t%.3f", us / ((double) nr_bytes / ZSPAGE_PAGE_SIZE));
+  printf ("\t%" PRIu64 "\t%" PRIu64 "\n", after->rss_kb, after->pss_kb);
+}
+
+static const char *
+pattern_name (void)
+{
+  if (load.options.op == LOAD_REPLAY)
+    return "recorded";
+  return load.options.random ? "random" : "sequential";
+}
+
+/* Bytes a request. */
+static size_t
+mean_size (void)
+{
+  return load.options.op == LOAD_REPLAY ? load.trace.mean_len
+                                        : load.options.size;
 }
 
 static int
@@ -238,7 +295,7 @@ print_result (const struct server_cost *before, const struct server_cost *after)
     fputs (header, stdout);
   printf ("%s\t%s\t%zu\t%u\t%u\t%" PRIu64 "\t%.3f\t%.0f\t%.2f\t%.1f\t%.1f\t"
           "%.1f",
-          options_op_name (o->op), o->random ? "random" : "sequential", o->size,
+          options_op_name (o->op), pattern_name (), mean_size (),
           o->nr_connections, o->depth, all.nr_values, seconds,
           (double) all.nr_values / seconds, (double) nr_bytes / 1e6 / seconds,
           (double) histogram_quantile (&all, 0.5) / 1e3,
@@ -255,8 +312,8 @@ run (void)
 {
   struct server_cost before = {.ok = false}, after = {.ok = false};
 
-  if (open_pages () < 0 || open_connections () < 0 || choose_span () < 0 ||
-      run_threads (&before) < 0)
+  if (open_trace () < 0 || open_pages () < 0 || open_connections () < 0 ||
+      choose_span () < 0 || run_threads (&before) < 0)
     return -1;
   if (report_errors () < 0 || measure_server (&after, true) < 0)
     return -1;
@@ -271,6 +328,7 @@ clean_up (void)
   free (connections);
   if (load.pages.data != NULL)
     pages_close (&load.pages);
+  trace_free (&load.trace);
 }
 
 int

@@ -23,8 +23,9 @@
 #define SECONDS_MAX     86400
 
 static const char *const op_names[] = {
-  [LOAD_READ] = "read", [LOAD_WRITE] = "write",   [LOAD_MIXED] = "mixed",
-  [LOAD_TRIM] = "trim", [LOAD_VERIFY] = "verify",
+  [LOAD_READ] = "read",     [LOAD_WRITE] = "write",   [LOAD_MIXED] = "mixed",
+  [LOAD_TRIM] = "trim",     [LOAD_VERIFY] = "verify", [LOAD_FLUSH] = "flush",
+  [LOAD_REPLAY] = "replay",
 };
 
 static const char help[] =
@@ -36,13 +37,22 @@ static const char help[] =
   "  --pages FILE           raw 4096-byte pages: what write and mixed send "
   "and\n"
   "                         verify expects; offset modulo its length\n"
+  "  --replay FILE          instead of --op: the requests of a recorded "
+  "trace,\n"
+  "                         in its order, again and again; --depth limits "
+  "how\n"
+  "                         many of those that were in flight at once are\n"
   "  --pattern PATTERN      random or sequential [random]\n"
   "  --size BYTES           bytes a request, 4K to 1M [4K]\n"
+  "  --step N               sequential: only each Nth piece of that size "
+  "[1]\n"
   "  --connections N        [1]\n"
   "  --depth N              requests in flight on each connection [1]\n"
   "  --seconds S            stop after S seconds, may be a fraction\n"
   "  --requests N           stop after N requests; with neither of the two,\n"
-  "                         as many as cover the span once\n"
+  "                         as many as cover the span, or are in the "
+  "trace,\n"
+  "                         once\n"
   "  --span BYTES           use only this much of the device\n"
   "                         [the device, or the pages file if smaller]\n"
   "  --seed N               of the random pattern [1]\n"
@@ -114,7 +124,7 @@ parse_seconds (const char *option, const char *s)
 static enum load_op
 parse_op (const char *s)
 {
-  for (size_t i = 0; i < sizeof op_names / sizeof op_names[0]; i++)
+  for (size_t i = 0; i <= LOAD_VERIFY; i++)
     if (strcmp (s, op_names[i]) == 0)
       return (enum load_op) i;
   bad_usage ("--op %s: read, write, mixed, trim or verify is needed", s);
@@ -134,8 +144,10 @@ enum option_key {
   OPT_URI = 256,
   OPT_OP,
   OPT_PAGES,
+  OPT_REPLAY,
   OPT_PATTERN,
   OPT_SIZE,
+  OPT_STEP,
   OPT_CONNECTIONS,
   OPT_DEPTH,
   OPT_SECONDS,
@@ -153,8 +165,10 @@ static const struct option long_options[] = {
   {"uri", required_argument, NULL, OPT_URI},
   {"op", required_argument, NULL, OPT_OP},
   {"pages", required_argument, NULL, OPT_PAGES},
+  {"replay", required_argument, NULL, OPT_REPLAY},
   {"pattern", required_argument, NULL, OPT_PATTERN},
   {"size", required_argument, NULL, OPT_SIZE},
+  {"step", required_argument, NULL, OPT_STEP},
   {"connections", required_argument, NULL, OPT_CONNECTIONS},
   {"depth", required_argument, NULL, OPT_DEPTH},
   {"seconds", required_argument, NULL, OPT_SECONDS},
@@ -182,6 +196,9 @@ set_option (struct options *o, int key, const char *name, const char *arg)
   case OPT_PAGES:
     o->pages = arg;
     break;
+  case OPT_REPLAY:
+    o->replay = arg;
+    break;
   case OPT_PATTERN:
     o->random = parse_pattern (arg);
     break;
@@ -189,6 +206,9 @@ set_option (struct options *o, int key, const char *name, const char *arg)
     o->size = parse_number (name, arg, true, SIZE_MIN, SIZE_MAX_BYTES);
     if (o->size % ZSPAGE_PAGE_SIZE != 0)
       bad_usage ("--size %s: a multiple of 4096 is needed", arg);
+    break;
+  case OPT_STEP:
+    o->step = parse_number (name, arg, false, 1, UINT32_MAX);
     break;
   case OPT_CONNECTIONS:
     o->nr_connections =
@@ -242,6 +262,7 @@ options_parse (struct options *o, int argc, char *argv[])
     .op = LOAD_READ,
     .random = true,
     .size = SIZE_MIN,
+    .step = 1,
     .nr_connections = 1,
     .depth = 1,
     .seed = 1,
@@ -260,6 +281,14 @@ options_parse (struct options *o, int argc, char *argv[])
     return;
   if (o->uri == NULL)
     bad_usage ("--uri is needed");
-  if (o->pages == NULL && o->op != LOAD_READ && o->op != LOAD_TRIM)
+  if (o->replay != NULL) {
+    if (o->nr_connections != 1)
+      bad_usage ("--replay is for one connection, not %u", o->nr_connections);
+    o->op = LOAD_REPLAY; /* it needs --pages only if it writes */
+  }
+  else if (o->pages == NULL && o->op != LOAD_READ && o->op != LOAD_TRIM)
     bad_usage ("--op %s needs --pages", op_names[o->op]);
+  if (o->step != 1 && (o->random || o->op == LOAD_REPLAY))
+    bad_usage ("--step %llu is for --pattern sequential",
+               (unsigned long long) o->step);
 }

@@ -15,14 +15,19 @@ enum load_op {
   LOAD_MIXED, /* each request a read or a write, evenly */
   LOAD_TRIM,
   LOAD_VERIFY, /* read, and compare with the pages file */
+  LOAD_FLUSH,  /* of a trace only */
+  LOAD_REPLAY, /* each request as the trace has it */
+  LOAD_NR_OPS,
 };
 
 struct options {
   const char *uri;
-  const char *pages; /* path, NULL when the op needs none */
+  const char *pages;  /* path, NULL when the op needs none */
+  const char *replay; /* path of a trace; NULL: op is not LOAD_REPLAY */
   enum load_op op;
   bool random;
-  size_t size; /* bytes a request */
+  size_t size;   /* bytes a request */
+  uint64_t step; /* sequential: in slots; 1 covers the whole span */
   unsigned nr_connections;
   unsigned depth;       /* requests in flight a connection */
   uint64_t seconds_ns;  /* 0: no time limit */
@@ -35,7 +40,7 @@ struct options {
   bool columns; /* only print the header */
 };
 
-/* The word for OP on the command line and in the output. */
+/* The word for OP on the command line, in a trace and in the output. */
 const char *options_op_name (enum load_op op);
 
 /* Fill O from the command line.  Does not return on --help (exit status 0) or

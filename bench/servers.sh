@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The servers that nbd-bench compares: how each is started and stopped, and
-# what memory it holds.  One runs at a time, on $tmp/socket, with its log in
-# $tmp/server.log.
+# what memory it holds.  Server NAME is on $tmp/NAME.socket, with its log in
+# $tmp/NAME.log; they run side by side, but for the two on kernel zram, of which
+# there is one device.
 #
 # shellcheck disable=SC2034,SC2154
 # Sourced; uses warn, set_traps, $tmp, $plugin, ${plugin_options[@]} and
@@ -13,12 +14,13 @@
 # the server, whose CPU time is measured.  "zram-cached" is nbdkit's default,
 # where most requests end in the page cache, which holds all the data a second
 # time uncompressed, and the kernel compresses later on its own time.
-all_servers='zspage null memory memory-zstd zram zram-cached'
+default_servers='null zspage zram memory-zstd'
+all_servers='null zspage zram memory memory-zstd zram-cached'
 
 nbdkit=${NBDKIT:-nbdkit}
 zram=/sys/block/zram0
 device_size=4G
-server_pid=
+declare -A server_pids=() # by name, of those that run
 zram_claimed=
 
 zram_usable ()
@@ -82,7 +84,7 @@ why_not ()
     esac
 }
 
-# Start server $1 on $tmp/socket.
+# Start server $1.
 start_server ()
 {
     local args waited=0
@@ -97,13 +99,14 @@ start_server ()
     case $1 in
         zram*) claim_zram || { warn "/dev/zram0 is in use"; return 1; } ;;
     esac
-    rm -f "$tmp/socket" "$tmp/pid"
-    "$nbdkit" -f -U "$tmp/socket" -P "$tmp/pid" "${nbdkit_options[@]}" \
-        "${args[@]}" </dev/null >"$tmp/server.log" 2>&1 &
-    server_pid=$!
-    until test -s "$tmp/pid"; do
-        if ! kill -0 "$server_pid" 2>/dev/null || test $waited -ge 100; then
-            warn "$1 does not start: $(tail -n 1 "$tmp/server.log")"
+    rm -f "$tmp/$1.socket" "$tmp/$1.pid"
+    "$nbdkit" -f -U "$tmp/$1.socket" -P "$tmp/$1.pid" "${nbdkit_options[@]}" \
+        "${args[@]}" </dev/null >"$tmp/$1.log" 2>&1 &
+    server_pids[$1]=$!
+    until test -s "$tmp/$1.pid"; do
+        if ! kill -0 "${server_pids[$1]}" 2>/dev/null || test $waited -ge 100
+        then
+            warn "$1 does not start: $(tail -n 1 "$tmp/$1.log")"
             return 1
         fi
         sleep 0.1
@@ -111,25 +114,39 @@ start_server ()
     done
 }
 
+# Stop server $1, if it runs.
 stop_server ()
 {
-    local waited=0
+    local pid=${server_pids[$1]:-} waited=0
 
-    if test -n "$server_pid"; then
-        kill -TERM "$server_pid" 2>/dev/null
-        while kill -0 "$server_pid" 2>/dev/null; do
+    if test -n "$pid"; then
+        kill -TERM "$pid" 2>/dev/null
+        while kill -0 "$pid" 2>/dev/null; do
             if test $waited -ge 100; then
-                warn "the server does not stop; killing it"
-                kill -KILL "$server_pid" 2>/dev/null
+                warn "$1 does not stop; killing it"
+                kill -KILL "$pid" 2>/dev/null
                 break
             fi
             sleep 0.1
             waited=$((waited + 1))
         done
-        wait "$server_pid" 2>/dev/null
-        server_pid=
+        wait "$pid" 2>/dev/null
+        unset "server_pids[$1]"
     fi
-    release_zram
+    case $1 in
+        zram*) release_zram ;;
+    esac
+}
+
+# Stop all that run.
+stop_servers ()
+{
+    local name r=0
+
+    for name in "${!server_pids[@]}"; do
+        stop_server "$name" || r=1
+    done
+    release_zram && return $r
 }
 
 # Memory that server $1 holds, in units of 1024 bytes: its own, the whole of
@@ -138,15 +155,15 @@ stop_server ()
 # it is not counted.
 memory_kb ()
 {
-    local fd
+    local fd pid=${server_pids[$1]}
 
     case $1 in
         zram*) blockdev --flushbufs /dev/zram0 ;;
     esac
     {
         awk '/^Pss_(Anon|File):/ { n += $2 } END { print n + 0 }' \
-            "/proc/$server_pid/smaps_rollup"
-        for fd in "/proc/$server_pid/fd/"*; do
+            "/proc/$pid/smaps_rollup"
+        for fd in "/proc/$pid/fd/"*; do
             case $(readlink "$fd") in
                 /memfd:*) stat -L -c '%d:%i %b' "$fd" ;;
             esac
