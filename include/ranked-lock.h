@@ -11,7 +11,9 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum lock_rank {
   RANK_RECOMPRESS, /* dictionaries, and recompressing; store-internal.h */
@@ -27,10 +29,16 @@ enum lock_rank {
 
 struct ranked_lock {
   pthread_mutex_t mutex;
-#ifdef ZSPAGE_DEBUG
   enum lock_rank rank;
-#endif
 };
+
+/* Acquisitions that found a lock of the rank taken, and so waited, since the
+ * process started; those that only tried are not among them.
+ */
+uint64_t ranked_lock_waits (enum lock_rank rank);
+
+/* The slow way. */
+void ranked_lock_wait (struct ranked_lock *lock);
 
 #ifdef ZSPAGE_DEBUG
 /* Initial-exec: the loader would malloc it for each thread otherwise, and free
@@ -59,11 +67,7 @@ ranked_lock_init (struct ranked_lock *lock, enum lock_rank rank)
   pthread_mutexattr_settype (&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
   pthread_mutex_init (&lock->mutex, &attr);
   pthread_mutexattr_destroy (&attr);
-#ifdef ZSPAGE_DEBUG
   lock->rank = rank;
-#else
-  (void) rank;
-#endif
 }
 
 static inline void
@@ -89,7 +93,8 @@ ranked_lock (struct ranked_lock *lock)
 #ifdef ZSPAGE_DEBUG
   ranked_lock_check (lock->rank, false);
 #endif
-  pthread_mutex_lock (&lock->mutex);
+  if (pthread_mutex_trylock (&lock->mutex) != 0)
+    ranked_lock_wait (lock);
 #ifdef ZSPAGE_DEBUG
   ranked_lock_held[lock->rank]++;
 #endif
@@ -102,7 +107,8 @@ ranked_lock_next (struct ranked_lock *lock)
 #ifdef ZSPAGE_DEBUG
   ranked_lock_check (lock->rank, true);
 #endif
-  pthread_mutex_lock (&lock->mutex);
+  if (pthread_mutex_trylock (&lock->mutex) != 0)
+    ranked_lock_wait (lock);
 #ifdef ZSPAGE_DEBUG
   ranked_lock_held[lock->rank]++;
 #endif
