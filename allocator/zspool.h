@@ -166,7 +166,8 @@ void *zs_map (const struct zs_pool *pool, zs_ref ref);
 
 /* Ask the processor for what reading, or freeing, the object will look at, so
  * that it comes while the caller does something else.  Any reference will do: one
- * that is wrong costs time only.
+ * that is wrong costs time only.  An object that is there must not move or be freed
+ * meanwhile.
  */
 void zs_prefetch_object (const struct zs_pool *pool, zs_ref ref, size_t len);
 void zs_prefetch_free (const struct zs_pool *pool, zs_ref ref);

@@ -153,7 +153,8 @@ image_commit_locked (struct store *store, struct stripe *stripe, uint64_t idx,
 }
 
 /* Have what freeing the old object needs at hand when the new one is compressed.
- * With the slot locked, as looking at a hole of the table would give it memory.
+ * With the slot locked, as looking at a hole of the table would give it memory,
+ * and as the object's chunk could become one of another kind.
  */
 static void
 prefetch_old (struct store *store, uint64_t idx)
@@ -164,9 +165,9 @@ prefetch_old (struct store *store, uint64_t idx)
   if (stripe == NULL)
     return;
   word = slot_get_locked (store, idx);
-  slot_unlock (stripe);
   if (slot_has_object (word))
     zs_prefetch_free (store->pool, slot_ref (word));
+  slot_unlock (stripe);
 }
 
 static int
