@@ -37,6 +37,11 @@ struct codec_ops {
 
 extern const struct codec_ops codec_lz4, codec_zstd;
 
+#ifdef __x86_64__
+/* codec_hash; the processor must have AVX2. */
+uint64_t codec_hash_avx2 (const void *data, size_t len);
+#endif
+
 /* A ZSTD_CDict, or NULL if there is none for that level; a ZSTD_DDict. */
 const void *dictionary_for_compressing (const struct dictionary *dictionary,
                                         int level);
