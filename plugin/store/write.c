@@ -7,6 +7,9 @@
 
 #include "fault-point.h"
 
+/* So many pages are written with one codec context, before others get it. */
+#define RUN_PAGES 32u
+
 /* What a page is to be stored as: a word alone, or data for an object. */
 struct image {
   uint64_t word; /* if not 0, all of it */
@@ -170,11 +173,11 @@ prefetch_old (struct store *store, uint64_t idx)
   slot_unlock (stripe);
 }
 
+/* The context is given back, and *ctx NULL, if it took long. */
 static int
-page_write (struct store *store, uint64_t idx, const void *page)
+page_write (struct store *store, struct codec_ctx **ctx, uint64_t idx,
+            const void *page)
 {
-  struct codec_ctx *ctx = codec_get (
-    atomic_load_explicit (&store->writes_with, memory_order_acquire));
   uint8_t kept[ZSPAGE_PAGE_SIZE];
   struct stripe *stripe;
   struct room room = {0};
@@ -183,15 +186,15 @@ page_write (struct store *store, uint64_t idx, const void *page)
   int placed, r;
 
   prefetch_old (store, idx);
-  page_encode (store, ctx, page, &image);
+  page_encode (store, *ctx, page, &image);
   room_begin (store, &room);
   placed = image_place (store, idx, &image, false, &word);
   if (placed < 0) {
     /* This may take a while, in which others need the context. */
     image.data = memcpy (kept, image.data, image.len);
     atomic_fetch_add (&store->pins, 1);
-    codec_put (ctx);
-    ctx = NULL;
+    codec_put (*ctx);
+    *ctx = NULL;
     placed = image_place_with_room (store, idx, page, kept, &image, placed,
                                     &room, &word);
   }
@@ -202,12 +205,32 @@ page_write (struct store *store, uint64_t idx, const void *page)
   }
   else if (placed == 0)
     old = word;
-  if (ctx)
-    codec_put (ctx);
-  else
+  if (*ctx == NULL)
     atomic_fetch_sub (&store->pins, 1);
   FAULT_POINT ("write: old object to be freed");
   object_free (store, idx, old);
+  return r;
+}
+
+/* Write nr whole pages; *done: so many of them are. */
+static int
+run_write (struct store *store, uint64_t idx, const uint8_t *pages, size_t nr,
+           size_t *done)
+{
+  struct codec_ctx *ctx = NULL;
+  int r = 0;
+
+  for (*done = 0; *done < nr; ++*done) {
+    if (ctx == NULL)
+      ctx = codec_get (
+        atomic_load_explicit (&store->writes_with, memory_order_acquire));
+    r = page_write (store, &ctx, idx + *done,
+                    pages + *done * ZSPAGE_PAGE_SIZE);
+    if (r < 0)
+      break;
+  }
+  if (ctx)
+    codec_put (ctx);
   return r;
 }
 
@@ -294,7 +317,8 @@ int
 store_write (struct store *store, const void *buf, size_t len, uint64_t offset)
 {
   const uint8_t *p = buf;
-  uint64_t idx, end = (offset + len + ZSPAGE_PAGE_MASK) >> ZSPAGE_PAGE_SHIFT;
+  uint64_t end = (offset + len + ZSPAGE_PAGE_MASK) >> ZSPAGE_PAGE_SHIFT;
+  uint64_t idx = offset >> ZSPAGE_PAGE_SHIFT;
   int r;
 
   if (!range_is_valid (store, len, offset))
@@ -302,18 +326,24 @@ store_write (struct store *store, const void *buf, size_t len, uint64_t offset)
   if (len == 0)
     return 0;
   r = store_start (store);
-  for (idx = offset >> ZSPAGE_PAGE_SHIFT; r == 0 && idx < end; ++idx) {
-    size_t within = offset & ZSPAGE_PAGE_MASK;
-    size_t n = ZSPAGE_PAGE_SIZE - within;
+  while (r == 0 && len > 0) {
+    size_t within = offset & ZSPAGE_PAGE_MASK, n, done;
 
-    if (n > len)
-      n = len;
-    if (n == ZSPAGE_PAGE_SIZE)
-      r = page_write (store, idx, p);
-    else
+    if (within == 0 && len >= ZSPAGE_PAGE_SIZE) {
+      n = len >> ZSPAGE_PAGE_SHIFT;
+      if (n > RUN_PAGES)
+        n = RUN_PAGES;
+      r = run_write (store, idx, p, n, &done);
+      idx += done;
+      n <<= ZSPAGE_PAGE_SHIFT;
+    }
+    else {
+      n = ZSPAGE_PAGE_SIZE - within;
+      if (n > len)
+        n = len;
       r = page_write_part (store, idx, p, within, n);
-    if (r < 0)
-      break;
+      idx += r == 0;
+    }
     p += n;
     len -= n;
     offset += n;
