@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "random.h"
 #include "zspool.h"
 
 #define NR_CHUNKS       4096u
@@ -37,16 +38,6 @@ static struct zs_pool *pool;
 static struct object *objects; /* objects[owner]; ref UINT64_MAX once freed */
 static size_t nr_objects;
 static uint64_t rng;
-
-static uint64_t
-random_u64 (void)
-{
-  uint64_t z = (rng += UINT64_C (0x9e3779b97f4a7c15));
-
-  z = (z ^ z >> 30) * UINT64_C (0xbf58476d1ce4e5b9);
-  z = (z ^ z >> 27) * UINT64_C (0x94d049bb133111eb);
-  return z ^ z >> 31;
-}
 
 static int
 no_op (void *opaque, void *addr, size_t len)
@@ -128,9 +119,9 @@ free_at_random (void)
   size_t j;
 
   for (i = 0; i < ZS_NR_SIZES; ++i)
-    keep[i] = 300 + random_u64 () % 201;
+    keep[i] = 300 + random_next (&rng) % 201;
   for (j = 0; j < nr_objects; ++j) {
-    if (random_u64 () % 1000 < keep[objects[j].class_index])
+    if (random_next (&rng) % 1000 < keep[objects[j].class_index])
       continue;
     zs_free (pool, objects[j].ref);
     objects[j].ref = UINT64_MAX;

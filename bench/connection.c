@@ -22,6 +22,7 @@
 #include <libnbd.h>
 
 #include "connection.h"
+#include "random.h"
 
 /* How often a silent server is compared with --timeout. */
 #define POLL_MS 250
@@ -107,17 +108,6 @@ on_reply (void *user_data, int *error)
   return 1;
 }
 
-/* splitmix64: the state may start from any seed. */
-static uint64_t
-next_random (uint64_t *state)
-{
-  uint64_t z = (*state += UINT64_C (0x9e3779b97f4a7c15));
-
-  z = (z ^ (z >> 30)) * UINT64_C (0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C (0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
-
 /* Decide what request number TICKET is. */
 static void
 prepare (struct connection *c, struct request *rq, uint64_t ticket)
@@ -137,7 +127,7 @@ prepare (struct connection *c, struct request *rq, uint64_t ticket)
   }
   slot = ticket % ((load->nr_slots - 1) / o->step + 1) * o->step;
   if (o->random || o->op == LOAD_MIXED)
-    random = next_random (&c->rng);
+    random = random_next (&c->rng);
   if (o->random)
     slot = ((random >> 32) * load->nr_slots) >> 32;
   rq->op = o->op;

@@ -1,215 +1,182 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine without nbdkit: storing and reading pages against bare LZ4 on the
- * same pages, in one thread, ours and bare in turn, in CPU time.
+/* The engine without nbdkit, in one thread: what it takes beyond what cannot be
+ * spared, ours and that by turns, as ns of CPU time a page.
  *
  * Pages that repeat one word are left out, as we do not compress them and LZ4
- * would look bad.  Reads are compared with decompressing the very objects that
- * the store made, where they lie and in the same order, so that the ratio
- * shows our own cost and not that of caches.
+ * would look bad.  Before each round all is fresh; then
+ *
+ *   growth      into memory that the kernel has to give, zeroed and mapped, as
+ *               `kernel' shows; against LZ4_compress, which needs none.
+ *   write       over what is stored, so that memory is used again; against
+ *               LZ4_compress.  The pages, the slots and the objects are far
+ *               larger than the caches, so that each is a miss, at random for
+ *               LZ4 too, as it has the same pages in the same order.
+ *   read        against decompressing the very objects that the store made, where
+ *               they lie and in the same order, so that the ratio shows our own
+ *               cost and not that of caches.
+ *   trim        2 MiB each, of all that is stored, with caches full of other
+ *               things; `kernel' is giving the memory back.  Against reading each
+ *               slot and writing 4 bytes where its object is, as cold.
+ *   compaction  of what is left when a random half was trimmed page by page, an
+ *               object moved, as cold; `kernel' as for trim.  Against memcpy of
+ *               as many objects of the same size between random places of as much
+ *               memory, which is populated and mapped.
+ *   recovery    elapsed time, on as many processors as it takes, from opening the
+ *               file of a store that was closed until it can be used; as cold,
+ *               but in memory.  Mapping what it looks at is part of it, and of
+ *               the limits: touching the slot table, in one thread; and the
+ *               header of each object too, which recovery itself leaves alone.
+ *
+ * What a call gives back or takes is counted as the kernel's whole; what else
+ * the kernel does, such as page faults, is not told apart.  The last column is
+ * the limit against the rest.
+ *
+ * At random, pages were also written in another order before, and are read in a
+ * third, so that neither slots nor objects come one after the other.
  */
 #include <config.h>
 
 #include <err.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <lz4.h>
-
-#include "store-internal.h"
+#include "engine-rates.h"
 
 #define DEFAULT_ROUNDS 7
 #define MAX_ROUNDS     100
 
-struct pages {
-  uint8_t *data;
-  size_t nr;
-};
-
 enum figure {
-  BARE_COMPRESS,
-  WRITE_GROWTH,
-  WRITE_RECYCLED,
-  BARE_DECOMPRESS,
-  READ,
-  TRIM,
+  WRITE_IN_ORDER,
+  WRITE_RANDOM,
+  READ_IN_ORDER,
+  READ_RANDOM,
+  GROWTH,
+  TRIM_IN_ORDER,
+  TRIM_RANDOM,
+  COMPACT,
+  RECOVER_TABLE,
+  RECOVER_OBJECTS,
   NR_FIGURES,
 };
 
-static const char *const figure_names[NR_FIGURES] = {
-  [BARE_COMPRESS] = "bare LZ4_compress",
-  [WRITE_GROWTH] = "write, into fresh memory",
-  [WRITE_RECYCLED] = "write, into recycled memory",
-  [BARE_DECOMPRESS] = "bare LZ4_decompress",
-  [READ] = "read",
-  [TRIM] = "trim, 2 MiB each",
+static const struct {
+  const char *name, *limit;
+} figures[NR_FIGURES] = {
+  [WRITE_IN_ORDER] = {"write, in order", "LZ4_compress"},
+  [WRITE_RANDOM] = {"write, at random", "LZ4_compress"},
+  [READ_IN_ORDER] = {"read, in order", "LZ4_decompress"},
+  [READ_RANDOM] = {"read, at random", "LZ4_decompress"},
+  [GROWTH] = {"growth, in order", "LZ4_compress"},
+  [TRIM_IN_ORDER] = {"trim, written in order", "touch"},
+  [TRIM_RANDOM] = {"trim, written at random", "touch"},
+  [COMPACT] = {"compaction, objects", "memcpy"},
+  [RECOVER_TABLE] = {"recovery", "touch table"},
+  [RECOVER_OBJECTS] = {"recovery", "and objects"},
 };
 
-static double ns[NR_FIGURES][MAX_ROUNDS]; /* a page */
+/* [figure][round] */
+static double ours[NR_FIGURES][MAX_ROUNDS], kernel[NR_FIGURES][MAX_ROUNDS],
+  limit[NR_FIGURES][MAX_ROUNDS];
 
-static double
-cpu_ns (void)
+static struct engine_pages pages;
+static struct codec_pool *codec;
+static struct store *store;
+static void *lz4_state;
+static uint64_t *in_order, *at_random[3];
+
+static void
+keep (enum figure f, int round, struct timing t)
 {
-  struct timespec ts;
-
-  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &ts);
-  return ts.tv_sec * 1e9 + ts.tv_nsec;
+  ours[f][round] = t.ours;
+  kernel[f][round] = t.kernel;
+  limit[f][round] = t.limit;
 }
 
 static void
-must (int r, const char *what)
+bare_write (uint64_t i)
 {
-  if (r < 0)
-    errx (EXIT_FAILURE, "%s: %s", what, strerror (-r));
+  char out[ENGINE_OUT_BYTES];
+
+  engine_bare_compress (lz4_state, engine_page (&pages, i), out);
 }
 
-/* Read a file of pages, leaving out those that repeat one word. */
 static void
-pages_load (struct pages *pages, const char *path)
+our_write (uint64_t i)
 {
-  int fd = open (path, O_RDONLY);
-  uint64_t value;
-  struct stat st;
-  size_t total, i;
-
-  if (fd == -1 || fstat (fd, &st) == -1)
-    err (EXIT_FAILURE, "%s", path);
-  total = st.st_size / ZSPAGE_PAGE_SIZE;
-  pages->data = malloc (total * ZSPAGE_PAGE_SIZE);
-  if (pages->data == NULL)
-    err (EXIT_FAILURE, "memory for %zu pages", total);
-  for (i = 0; i < total; ++i) {
-    uint8_t *page = pages->data + pages->nr * ZSPAGE_PAGE_SIZE;
-
-    if (read (fd, page, ZSPAGE_PAGE_SIZE) != ZSPAGE_PAGE_SIZE)
-      err (EXIT_FAILURE, "%s", path);
-    if (!codec_same_filled (page, &value))
-      pages->nr++;
-  }
-  close (fd);
-  if (pages->nr == 0)
-    errx (EXIT_FAILURE, "%s: no page that is not of one repeated word", path);
-  printf ("%s: %zu pages, %zu of one repeated word left out\n", path, total,
-          total - pages->nr);
+  engine_write (store, i, engine_page (&pages, i));
 }
 
-static double
-bare_compress (const struct pages *pages)
-{
-  static char state[1 << 15] __attribute__ ((aligned (64)));
-  char out[LZ4_COMPRESSBOUND (ZSPAGE_PAGE_SIZE)];
-  double start = cpu_ns ();
-  size_t i;
-
-  if (LZ4_sizeofState () > (int) sizeof state)
-    errx (EXIT_FAILURE, "LZ4 wants a larger state");
-  for (i = 0; i < pages->nr; ++i)
-    LZ4_compress_fast_extState (
-      state, (const char *) pages->data + i * ZSPAGE_PAGE_SIZE, out,
-      ZSPAGE_PAGE_SIZE, sizeof out, 1);
-  return (cpu_ns () - start) / pages->nr;
-}
-
-static double
-write_all (struct store *store, const struct pages *pages)
-{
-  double start = cpu_ns ();
-  size_t i;
-
-  for (i = 0; i < pages->nr; ++i)
-    must (store_write (store, pages->data + i * ZSPAGE_PAGE_SIZE,
-                       ZSPAGE_PAGE_SIZE, (uint64_t) i * ZSPAGE_PAGE_SIZE),
-          "write");
-  return (cpu_ns () - start) / pages->nr;
-}
-
-/* Decompress, or for huge pages copy, the objects of the store itself. */
-static double
-bare_decompress (struct store *store, size_t nr)
+static void
+bare_read (uint64_t i)
 {
   char page[ZSPAGE_PAGE_SIZE];
-  double start = cpu_ns ();
-  size_t i;
 
-  for (i = 0; i < nr; ++i) {
-    uint64_t word = slot_get_locked (store, i);
-    const char *data = zs_map (store->pool, slot_ref (word));
-
-    if (slot_kind (word) == SLOT_LZ4)
-      LZ4_decompress_safe (data, page, slot_len (word), sizeof page);
-    else
-      memcpy (page, data, sizeof page);
-  }
-  return (cpu_ns () - start) / nr;
-}
-
-static double
-read_all (struct store *store, size_t nr)
-{
-  char page[ZSPAGE_PAGE_SIZE];
-  double start = cpu_ns ();
-  size_t i;
-
-  for (i = 0; i < nr; ++i)
-    must (
-      store_read (store, page, sizeof page, (uint64_t) i * ZSPAGE_PAGE_SIZE),
-      "read");
-  return (cpu_ns () - start) / nr;
-}
-
-static double
-trim_all (struct store *store, size_t nr)
-{
-  const uint64_t step = 2 << 20, end = (uint64_t) nr * ZSPAGE_PAGE_SIZE;
-  double start = cpu_ns ();
-  uint64_t at;
-
-  for (at = 0; at < end; at += step)
-    must (store_trim (store, at + step < end ? step : end - at, at), "trim");
-  return (cpu_ns () - start) / nr;
+  engine_bare_decompress (store, i, page);
 }
 
 static void
-verify (struct store *store, const struct pages *pages)
+our_read (uint64_t i)
+{
+  char page[ZSPAGE_PAGE_SIZE];
+
+  engine_read (store, i, page);
+}
+
+/* ns a page. */
+static double
+run (void (*op) (uint64_t i), const uint64_t *order)
+{
+  double start = engine_cpu_ns ();
+  size_t i;
+
+  for (i = 0; i < pages.nr; ++i)
+    op (order[i]);
+  return (engine_cpu_ns () - start) / pages.nr;
+}
+
+/* In every second round bare LZ4 is first. */
+static void
+by_turns (enum figure f, int round, void (*op) (uint64_t i),
+          void (*bare) (uint64_t i), const uint64_t *order)
+{
+  struct timing t = {0};
+
+  if (round & 1)
+    t.limit = run (bare, order);
+  rates_kernel_ns ();
+  t.ours = run (op, order);
+  t.kernel = rates_kernel_ns () / pages.nr;
+  if (!(round & 1))
+    t.limit = run (bare, order);
+  keep (f, round, t);
+}
+
+static void
+verify (void)
 {
   uint8_t page[ZSPAGE_PAGE_SIZE];
+  struct store_stats s;
   size_t i;
 
-  for (i = 0; i < pages->nr; ++i) {
-    must (
-      store_read (store, page, sizeof page, (uint64_t) i * ZSPAGE_PAGE_SIZE),
-      "read");
-    if (memcmp (page, pages->data + i * ZSPAGE_PAGE_SIZE, sizeof page) != 0)
+  for (i = 0; i < pages.nr; ++i) {
+    engine_read (store, i, page);
+    if (memcmp (page, engine_page (&pages, i), sizeof page) != 0)
       errx (EXIT_FAILURE, "page %zu reads back wrong", i);
   }
-}
-
-static struct store *
-store_make (const struct pages *pages, struct codec_pool *codec)
-{
-  struct store_config config = {
-    .name = "bench",
-    .disksize =
-      zspage_align_up ((uint64_t) pages->nr * ZSPAGE_PAGE_SIZE, 2 << 20),
-    .chain_size = ZS_CHAIN_DFLT,
-    .reserve_pages = 16,
-    .codec = codec,
-  };
-  struct store *store;
-
-  must (store_create (&config, &store), "store_create");
-  return store;
+  store_stats (store, &s);
+  printf ("stored %llu bytes as %llu in %llu (efficiency %.1f%%)\n\n",
+          (unsigned long long) s.orig_data_size,
+          (unsigned long long) s.compr_data_size,
+          (unsigned long long) s.mem_used_total,
+          100.0 * s.compr_data_size / s.mem_used_total);
 }
 
 /* Bytes of the objects, each rounded up to the size of its class: what the
  * pool would take if no zspage were partly used.
  */
 static uint64_t
-packed_bytes (struct store *store)
+packed_bytes (void)
 {
   struct zs_class_stats c;
   uint64_t bytes = 0;
@@ -221,158 +188,186 @@ packed_bytes (struct store *store)
   return bytes;
 }
 
-/* Trim a random half of what is stored, page by page, and compact. */
 static void
-half_trimmed (const struct pages *pages, struct codec_pool *codec)
+compaction_tell (const struct rates_compaction *is)
 {
-  struct store *store = store_make (pages, codec);
-  struct store_stats before, after;
-  unsigned short seed[3] = {1, 2, 3};
-  double start, s;
-  size_t i, freed;
+  double compr = is->after.compr_data_size;
 
-  write_all (store, pages);
-  for (i = 0; i < pages->nr; ++i)
-    if (nrand48 (seed) & 1)
-      must (
-        store_trim (store, ZSPAGE_PAGE_SIZE, (uint64_t) i * ZSPAGE_PAGE_SIZE),
-        "trim");
-  store_stats (store, &before);
-  start = cpu_ns ();
-  freed = store_compact (store);
-  s = (cpu_ns () - start) / 1e9;
-  store_stats (store, &after);
-  printf ("\na random half trimmed page by page, then compacted "
+  printf ("a random half trimmed page by page, then compacted "
           "(mem_used_total / compr_data_size)\n"
           "  before   %.4f\n  after    %.4f\n"
           "  packed   %.4f   if no zspage were partly used\n"
-          "%zu pages freed by %llu copies in %.3f s: %.0f copies/s\n",
-          (double) before.mem_used_total / before.compr_data_size,
-          (double) after.mem_used_total / after.compr_data_size,
-          (double) packed_bytes (store) / after.compr_data_size, freed,
-          (unsigned long long) after.objects_moved, s, after.objects_moved / s);
-  store_destroy (store);
+          "%llu pages freed by %llu copies of %.0f bytes, mean\n\n",
+          is->before.mem_used_total / compr, is->after.mem_used_total / compr,
+          packed_bytes () / compr, (unsigned long long) is->nr_pages_freed,
+          (unsigned long long) is->nr_objects, is->object_bytes);
 }
 
-static void
-one_round (const struct pages *pages, struct codec_pool *codec, int round)
-{
-  struct store *store = store_make (pages, codec);
-  struct store_stats s;
-
-  ns[WRITE_GROWTH][round] = write_all (store, pages);
-  ns[BARE_COMPRESS][round] = bare_compress (pages);
-  ns[WRITE_RECYCLED][round] = write_all (store, pages);
-  ns[BARE_DECOMPRESS][round] = bare_decompress (store, pages->nr);
-  ns[READ][round] = read_all (store, pages->nr);
-  if (round == 0) {
-    verify (store, pages);
-    store_stats (store, &s);
-    printf ("stored %llu bytes as %llu in %llu (efficiency %.1f%%)\n\n",
-            (unsigned long long) s.orig_data_size,
-            (unsigned long long) s.compr_data_size,
-            (unsigned long long) s.mem_used_total,
-            100.0 * s.compr_data_size / s.mem_used_total);
-  }
-  ns[TRIM][round] = trim_all (store, pages->nr);
-  store_destroy (store);
-}
-
-static int
-compare (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-
-  return x < y ? -1 : x > y;
-}
-
+/* The mean of what compaction copied. */
 static double
-median (const double *values, int nr)
+one_round (int round)
 {
-  double sorted[MAX_ROUNDS];
+  struct rates_compaction compaction;
 
-  memcpy (sorted, values, nr * sizeof *values);
-  qsort (sorted, nr, sizeof *sorted, compare);
-  return sorted[nr / 2];
+  store = engine_store (pages.nr, codec, &rates_ops);
+  by_turns (GROWTH, round, our_write, bare_write, in_order);
+  by_turns (WRITE_IN_ORDER, round, our_write, bare_write, in_order);
+  by_turns (READ_IN_ORDER, round, our_read, bare_read, in_order);
+  if (round == 0)
+    verify ();
+  keep (TRIM_IN_ORDER, round, rates_trim (store, &pages));
+
+  run (our_write, at_random[0]);
+  by_turns (WRITE_RANDOM, round, our_write, bare_write, at_random[1]);
+  by_turns (READ_RANDOM, round, our_read, bare_read, at_random[2]);
+  rates_compact (store, &pages, &compaction);
+  keep (COMPACT, round, compaction.timing);
+  if (round == 0)
+    compaction_tell (&compaction);
+  run (our_write, at_random[0]);
+  keep (TRIM_RANDOM, round, rates_trim (store, &pages));
+  store_destroy (store);
+
+  keep (RECOVER_TABLE, round, rates_recover (&pages, codec, false));
+  keep (RECOVER_OBJECTS, round, rates_recover (&pages, codec, true));
+  return compaction.object_bytes;
 }
 
-/* The median of the ratios, pair by pair: this machine's speed drifts. */
+/* The median of the limit / what is left of ours without the kernel. */
 static double
-paired_ratio (enum figure bare, enum figure ours, int rounds)
+ratio_without_kernel (enum figure f, int rounds)
 {
-  double ratios[MAX_ROUNDS];
+  double own[MAX_ROUNDS];
   int i;
 
   for (i = 0; i < rounds; ++i)
-    ratios[i] = ns[bare][i] / ns[ours][i];
-  return median (ratios, rounds);
+    own[i] = ours[f][i] - kernel[f][i];
+  return engine_median_ratio (limit[f], own, rounds);
 }
 
 static void
-report (int rounds)
+report_row (enum figure f, int rounds, double object_bytes)
+{
+  double us = engine_median (ours[f], rounds);
+  double it = engine_median (limit[f], rounds);
+
+  printf ("%-24s %8.1f %8.1f %10.0f   %-14s %8.1f %10.0f   %8.3f %8.3f\n",
+          figures[f].name, us, engine_median (kernel[f], rounds), 1e9 / us,
+          figures[f].limit, it, 1e9 / it,
+          engine_median_ratio (limit[f], ours[f], rounds),
+          ratio_without_kernel (f, rounds));
+  if (f == COMPACT)
+    printf ("  MB/s %47.0f %36.0f\n", object_bytes / us * 1e3,
+            object_bytes / it * 1e3);
+}
+
+static void
+report (int rounds, double object_bytes)
 {
   enum figure f;
 
-  printf ("%-30s %10s %10s   %s\n", "CPU a page, median", "ns", "MB/s",
-          "speed of bare");
+  printf ("%-24s %8s %8s %10s   %-14s %8s %10s   %8s %8s\n"
+          "%-24s %8s %8s %10s   %-14s %8s %10s   %8s %8s\n",
+          "medians of rounds", "ns", "of them", "a second", "limit", "ns",
+          "a second", "limit", "without", "", "a page", "kernel", "", "",
+          "a page", "", "/ ours", "kernel");
   for (f = 0; f < NR_FIGURES; ++f) {
-    double m = median (ns[f], rounds);
-
-    printf ("%-30s %10.0f %10.0f", figure_names[f], m,
-            ZSPAGE_PAGE_SIZE / m * 1000);
-    if (f == WRITE_GROWTH || f == WRITE_RECYCLED)
-      printf ("   %.3f", paired_ratio (BARE_COMPRESS, f, rounds));
-    else if (f == READ)
-      printf ("   %.3f", paired_ratio (BARE_DECOMPRESS, f, rounds));
-    printf ("\n");
+    if (f == READ_IN_ORDER || f == GROWTH || f == TRIM_IN_ORDER ||
+        f == COMPACT || f == RECOVER_TABLE)
+      printf ("\n");
+    report_row (f, rounds, object_bytes);
   }
+}
+
+static void
+prepare (const char *path, const char *dir)
+{
+  size_t i;
+
+  engine_pages_load (&pages, path);
+  printf ("%s: %zu pages, and %zu of one repeated word left out\n", path,
+          pages.nr, pages.nr_same);
+  engine_must (codec_pool_create (CODEC_LZ4, 1, 0, &codec),
+               "codec_pool_create");
+  lz4_state = engine_lz4_state ();
+  in_order = engine_alloc (pages.nr * sizeof *in_order);
+  for (i = 0; i < pages.nr; ++i)
+    in_order[i] = i;
+  for (i = 0; i < 3; ++i)
+    at_random[i] = engine_shuffled (pages.nr, i);
+  rates_file_make (dir, &pages, codec);
+}
+
+static void
+finish (void)
+{
+  size_t i;
+
+  codec_pool_destroy (codec);
+  for (i = 0; i < 3; ++i)
+    free (at_random[i]);
+  free (in_order);
+  free (lz4_state);
+  free (pages.data);
 }
 
 static void
 usage (FILE *fp)
 {
-  fprintf (fp, "usage: engine-bench [--rounds N] FILE\n"
-               "FILE holds pages of 4096 bytes.  Prints CPU time a page.\n");
+  fprintf (fp, "usage: engine-bench [--rounds N] [--state DIR] FILE\n"
+               "FILE holds pages of 4096 bytes; DIR, on a tmpfs, [/dev/shm] is "
+               "for what is recovered.\n");
+}
+
+/* The path of FILE. */
+static const char *
+options_parse (int argc, char *argv[], int *rounds, const char **dir)
+{
+  static const struct option options[] = {
+    {"rounds", required_argument, NULL, 'r'},
+    {"state", required_argument, NULL, 's'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+  };
+  int c;
+
+  while ((c = getopt_long (argc, argv, "r:s:h", options, NULL)) != -1) {
+    switch (c) {
+    case 'r':
+      *rounds = atoi (optarg);
+      if (*rounds < 1 || *rounds > MAX_ROUNDS)
+        errx (EXIT_FAILURE, "--rounds %s: from 1 to %d", optarg, MAX_ROUNDS);
+      break;
+    case 's':
+      *dir = optarg;
+      break;
+    case 'h':
+      usage (stdout);
+      exit (EXIT_SUCCESS);
+    default:
+      usage (stderr);
+      exit (EXIT_FAILURE);
+    }
+  }
+  if (argc - optind != 1) {
+    usage (stderr);
+    exit (EXIT_FAILURE);
+  }
+  return argv[optind];
 }
 
 int
 main (int argc, char *argv[])
 {
-  static const struct option options[] = {
-    {"rounds", required_argument, NULL, 'r'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-  };
-  struct codec_pool *codec;
-  struct pages pages = {0};
-  int c, round, rounds = DEFAULT_ROUNDS;
+  const char *dir = "/dev/shm", *path;
+  int round, rounds = DEFAULT_ROUNDS;
+  double bytes = 0;
 
-  while ((c = getopt_long (argc, argv, "r:h", options, NULL)) != -1) {
-    switch (c) {
-    case 'r':
-      rounds = atoi (optarg);
-      if (rounds < 1 || rounds > MAX_ROUNDS)
-        errx (EXIT_FAILURE, "--rounds %s: from 1 to %d", optarg, MAX_ROUNDS);
-      break;
-    case 'h':
-      usage (stdout);
-      return EXIT_SUCCESS;
-    default:
-      usage (stderr);
-      return EXIT_FAILURE;
-    }
-  }
-  if (argc - optind != 1) {
-    usage (stderr);
-    return EXIT_FAILURE;
-  }
-  pages_load (&pages, argv[optind]);
-  must (codec_pool_create (CODEC_LZ4, 1, 0, &codec), "codec_pool_create");
+  path = options_parse (argc, argv, &rounds, &dir);
+  prepare (path, dir);
   for (round = 0; round < rounds; ++round)
-    one_round (&pages, codec, round);
-  report (rounds);
-  half_trimmed (&pages, codec);
-  codec_pool_destroy (codec);
-  free (pages.data);
+    bytes = one_round (round);
+  report (rounds, bytes);
+  finish ();
   return EXIT_SUCCESS;
 }

@@ -12,14 +12,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "store.h"
-#include "zspage-page.h"
+#include "engine.h"
+#include "random.h"
 
 #define BATCH 32u /* pages a write */
 
@@ -27,95 +24,33 @@ static char path[4096];
 static uint64_t nr_pages = 10000000;
 static struct codec_pool *codec;
 
-static double
-now_ms (void)
-{
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
-}
-
-static struct store *
-open_store (void)
-{
-  struct store_config config = {.name = "recover", .codec = codec};
-  struct zspage_header wanted;
-  struct state_file file;
-  struct store *store;
-  char why[STATE_WHY];
-
-  if (layout_init (&wanted, nr_pages * ZSPAGE_PAGE_SIZE, 8, false) < 0)
-    errx (2, "%" PRIu64 " pages are too many", nr_pages);
-  if (state_file_open (path, &wanted, &file, why) < 0)
-    errx (1, "%s", why);
-  config.file = &file;
-  if (store_create (&config, &store) < 0)
-    errx (1, "%s: the store cannot be made", path);
-  return store;
-}
-
-static uint64_t
-next_random (uint64_t *x)
-{
-  *x ^= *x << 13;
-  *x ^= *x >> 7;
-  *x ^= *x << 17;
-  return *x;
-}
-
 /* Some words anywhere in a page that is zero, from 3 to 34 of them. */
 static void
 make_page (uint64_t *x, uint64_t *page)
 {
-  unsigned i, n = 3 + next_random (x) % 32;
+  unsigned i, n = 3 + random_next (x) % 32;
 
   memset (page, 0, ZSPAGE_PAGE_SIZE);
   for (i = 0; i < n; ++i)
-    page[next_random (x) % (ZSPAGE_PAGE_SIZE / 8)] = next_random (x);
+    page[random_next (x) % (ZSPAGE_PAGE_SIZE / 8)] = random_next (x);
 }
 
 static void
 fill (void)
 {
   static uint64_t pages[BATCH][ZSPAGE_PAGE_SIZE / 8];
-  struct store *store = open_store ();
+  struct store *store = engine_store_open (path, nr_pages, codec);
   uint64_t x = 88172645463325252, idx, i, n;
 
   for (idx = 0; idx < nr_pages; idx += n) {
     n = nr_pages - idx < BATCH ? nr_pages - idx : BATCH;
     for (i = 0; i < n; ++i)
       make_page (&x, pages[i]);
-    if (store_write (store, pages, n * ZSPAGE_PAGE_SIZE,
-                     idx * ZSPAGE_PAGE_SIZE) < 0)
-      errx (1, "page %" PRIu64 " cannot be stored", idx);
+    engine_must (
+      store_write (store, pages, n * ZSPAGE_PAGE_SIZE, idx * ZSPAGE_PAGE_SIZE),
+      "store_write");
   }
   raise (SIGKILL);
-}
-
-/* ms, of mapping the table and adding it up. */
-static double
-touch_table (void)
-{
-  size_t bytes = nr_pages * sizeof (uint64_t), i;
-  FILE *fp = fopen (path, "rb");
-  double began = now_ms ();
-  const uint64_t *table;
-  uint64_t sum = 0;
-
-  if (fp == NULL)
-    err (1, "%s", path);
-  table = mmap (NULL, bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fileno (fp),
-                ZSPAGE_PAGE_SIZE);
-  if (table == MAP_FAILED)
-    err (1, "%s", path);
-  for (i = 0; i < nr_pages; ++i)
-    sum += table[i];
-  munmap ((void *) table, bytes);
-  fclose (fp);
-  if (sum == 0)
-    errx (1, "%s: the table is empty", path);
-  return now_ms () - began;
 }
 
 /* Open it, and close it. */
@@ -124,17 +59,18 @@ measure (const char *what)
 {
   struct store_stats s;
   struct store_recovered is;
-  double began = now_ms (), ms;
-  struct store *store = open_store ();
+  double began = engine_elapsed_ns (), ms;
+  struct store *store = engine_store_open (path, nr_pages, codec);
 
-  ms = now_ms () - began;
+  ms = (engine_elapsed_ns () - began) / 1e6;
   store_stats (store, &s);
   is = store_recovered (store);
   if (is.lost > 0 || is.pages != nr_pages)
     errx (1, "%" PRIu64 " pages are there, %" PRIu64 " are lost", is.pages,
           is.lost);
   printf ("%s\t%" PRIu64 "\t%.0f\t%.2f\t%.0f\t%" PRIu64 "\n", what, is.pages,
-          ms, nr_pages / ms / 1e3, touch_table (), s.mem_resident >> 20);
+          ms, nr_pages / ms / 1e3, engine_file_touch (path, false),
+          s.mem_resident >> 20);
   fflush (stdout);
   store_destroy (store);
 }
@@ -153,8 +89,8 @@ main (int argc, char *argv[])
     errx (2, "PAGES and ROUNDS must be numbers from 1 on");
   snprintf (path, sizeof path, "%s/recover-bench.%d.zspage", argv[1],
             (int) getpid ());
-  if (codec_pool_create (CODEC_LZ4, 1, 0, &codec) < 0)
-    errx (1, "out of memory");
+  engine_must (codec_pool_create (CODEC_LZ4, 1, 0, &codec),
+               "codec_pool_create");
   pid = fork ();
   if (pid == -1)
     err (1, "fork");
