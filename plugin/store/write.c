@@ -224,8 +224,7 @@ run_write (struct store *store, uint64_t idx, const uint8_t *pages, size_t nr,
     if (ctx == NULL)
       ctx = codec_get (
         atomic_load_explicit (&store->writes_with, memory_order_acquire));
-    r = page_write (store, &ctx, idx + *done,
-                    pages + *done * ZSPAGE_PAGE_SIZE);
+    r = page_write (store, &ctx, idx + *done, pages + *done * ZSPAGE_PAGE_SIZE);
     if (r < 0)
       break;
   }
