@@ -125,18 +125,22 @@ struct zs_pool {
   size_t chunks_bytes, descs_bytes; /* address space */
 
   size_t descs_most; /* of a chunk, in units of 8 bytes; constant */
+  /* Chunks from here on were never used, and have no memory here.  Changed under
+   * chunk_lock; read without, for references from outside.
+   */
+  _Atomic uint32_t next_chunk;
+  _Atomic size_t pages_limit, pages_kept; /* kept: at most */
+  _Atomic size_t pages_compacted;
+
+  /* What follows is on other cache lines than what each request reads. */
 
   /* Guards chunks, stock, reserve, and all below up to the atomics.  It is
    * held while the records and descriptors of a new chunk are populated, once
    * in 2 MiB (unless zs_feed did that); never while data is.
    */
-  struct ranked_lock chunk_lock;
+  struct ranked_lock chunk_lock __attribute__ ((aligned (ZSPAGE_CACHE_LINE)));
   size_t chunks_ready_bytes, records_ready_bytes, descs_ready_bytes;
-  size_t descs_used; /* bump allocation, in units of 8 bytes */
-  /* Chunks from here on were never used, and have no memory here.  Read without
-   * the lock too, for references from outside.
-   */
-  _Atomic uint32_t next_chunk;
+  size_t descs_used;             /* bump allocation, in units of 8 bytes */
   uint32_t free_chunk;           /* list of free chunks: index + 1, or 0 */
   bool trimming;                 /* one thread gives stock back */
   desc_idx reserve;              /* list of kept pages */
@@ -145,10 +149,8 @@ struct zs_pool {
   _Atomic bool reserve_was_used; /* since it was first filled */
 
   /* Written by whoever changes the figure, read without locks. */
-  _Atomic size_t pages_limit, pages_kept; /* kept: at most */
-  _Atomic size_t pages_used;              /* charge and uncharge in zspool.c */
+  _Atomic size_t pages_used; /* charge and uncharge in zspool.c */
   _Atomic size_t pages_used_max;
-  _Atomic size_t pages_compacted;
   _Atomic size_t objects_moved;
   _Atomic size_t freeable_pages; /* changed under each class's lock */
   _Atomic size_t stock_pages;    /* changed under chunk_lock */

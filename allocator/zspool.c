@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 static void *
@@ -20,6 +21,17 @@ reserve_private (size_t bytes)
   return p == MAP_FAILED ? NULL : p;
 }
 
+/* Entries of by_in_use and counts: in lines that no other class has, as other
+ * locks guard those.
+ */
+static size_t
+lists_of (const struct zs_size_class *s)
+{
+  const size_t a_line = ZSPAGE_CACHE_LINE / sizeof (uint32_t);
+
+  return (2 * s->objs + 1 + a_line - 1) / a_line * a_line;
+}
+
 static int
 classes_init (struct zs_pool *pool)
 {
@@ -29,10 +41,11 @@ classes_init (struct zs_pool *pool)
 
   for (i = 0; i < ZS_NR_SIZES; ++i)
     if (pool->sizes.of[i].merged == i)
-      nr_lists += 2 * pool->sizes.of[i].objs + 1;
-  lists = pool->lists = calloc (nr_lists, sizeof *lists);
-  if (lists == NULL)
+      nr_lists += lists_of (&pool->sizes.of[i]);
+  if (posix_memalign (&pool->lists, ZSPAGE_CACHE_LINE,
+                      nr_lists * sizeof *lists) != 0)
     return -ENOMEM;
+  lists = memset (pool->lists, 0, nr_lists * sizeof *lists);
 
   for (i = 0; i < ZS_NR_SIZES; ++i) {
     const struct zs_size_class *s = &pool->sizes.of[i];
@@ -49,9 +62,8 @@ classes_init (struct zs_pool *pool)
     class->kind = class->is_huge ? ZSPAGE_CHUNK_HUGE : s->pages;
     class->div = (1u << 24) / (s->size / ZSPAGE_OBJECT_ALIGN) + 1;
     class->by_in_use = lists;
-    lists += s->objs;
-    class->counts = lists;
-    lists += s->objs + 1;
+    class->counts = lists + s->objs;
+    lists += lists_of (s);
   }
   return 0;
 }

@@ -76,6 +76,7 @@ struct store {
    */
   _Atomic uint64_t *present;
   uint64_t nr_table_pages;
+  struct stripe *stripes; /* [NR_STRIPES] */
   size_t ahead_pages;
   void (*hungry) (void *opaque);
   void *hungry_opaque;
@@ -130,7 +131,6 @@ struct store {
 
   _Atomic uint64_t notify_free;
   _Atomic int64_t marked_at; /* s of CLOCK_MONOTONIC; 0: never */
-  struct stripe *stripes;    /* [NR_STRIPES] */
 };
 
 /* slot-table.c */
