@@ -37,8 +37,10 @@ struct device {
 int devices_create (const struct server_config *config);
 void devices_destroy (void);
 
-/* The server has the PID now with which it goes on, and what it locks is locked. */
-void devices_after_fork (void);
+/* The server has the PID now with which it goes on, and what it locks is locked;
+ * it may start threads.  0, or -1 after nbdkit_error.
+ */
+int devices_after_fork (void);
 
 /* Any thread may ask; numbers stay. */
 size_t devices_nr (void);

@@ -31,6 +31,7 @@ static size_t nr_codecs;
 
 static struct zs_budget budget;
 static struct headroom *headroom;
+static struct crew *crew;
 
 /* The codec pool for this codec and level: one for all who want the same;
  * *is_new: it is the first one's.
@@ -101,6 +102,8 @@ store_make (const struct device_config *config, struct store **store)
     .hungry = feeder_wake,
     .budget = &budget,
     .headroom = headroom,
+    .crew = crew,
+    .counts_crew = devices_nr () == 0,
     .room_elsewhere = room_elsewhere,
     .has_checks = config->checksum,
     .progress = state_dir_progress,
@@ -205,6 +208,8 @@ devices_create (const struct server_config *config)
   size_t i;
   int r = headroom_create ("", &headroom);
 
+  if (r == 0)
+    r = crew_create (large_write_bytes (), &crew);
   if (r < 0) {
     nbdkit_error ("out of memory");
     return -1;
@@ -227,10 +232,17 @@ devices_create (const struct server_config *config)
   return r == 0 ? 0 : -1;
 }
 
-void
+int
 devices_after_fork (void)
 {
   size_t i;
+  int r = crew_start (crew);
+
+  if (r < 0) {
+    errno = -r;
+    nbdkit_error ("cannot start a thread: %m");
+    return -1;
+  }
 
   for (i = 0; server_config.state && i < devices_nr (); ++i) {
     store_set_pid (devices[i]->store);
@@ -238,6 +250,7 @@ devices_after_fork (void)
     if (server_config.swap != SWAP_NO)
       store_map (devices[i]->store);
   }
+  return 0;
 }
 
 void
@@ -258,6 +271,8 @@ devices_destroy (void)
   codec_pool_destroy (dense);
   codec_pool_destroy (strong);
   dense = strong = NULL;
+  crew_destroy (crew);
+  crew = NULL;
   headroom_destroy (headroom);
   headroom = NULL;
 }

@@ -90,6 +90,8 @@ store_stats (struct store *store, struct store_stats *s)
   s->mem_meta =
     table + zs.meta_bytes + NR_STRIPES * sizeof *store->stripes + sizeof *store;
   s->mem_meta += s->dictionary_bytes + atomic_load (&store->learning_bytes);
+  if (store->counts_crew)
+    s->mem_meta += crew_bytes (store->crew);
   if (store->counts_codec)
     s->mem_meta += codec_pool_bytes (store->codec);
   if (store->counts_strong && store->dense)

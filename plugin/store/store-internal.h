@@ -61,7 +61,8 @@ struct store {
   struct zs_pool *pool;
   struct codec_pool *codec, *dense, *strong;
   _Atomic (struct codec_pool *) writes_with; /* codec or dense */
-  bool counts_codec, counts_strong;          /* in mem_meta */
+  struct crew *crew;
+  bool counts_codec, counts_strong, counts_crew; /* in mem_meta */
   struct zs_budget *budget;
   uint64_t nr_pages;
   struct zspage_header header; /* what the arena's header says */

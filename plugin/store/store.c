@@ -276,6 +276,8 @@ config_take (struct store *store, const struct store_config *config)
   atomic_store (&store->writes_with, store->codec);
   store->counts_codec = config->counts_codec;
   store->counts_strong = config->counts_strong;
+  store->crew = config->crew;
+  store->counts_crew = config->counts_crew;
   store->budget = config->budget;
   store->room_elsewhere = config->room_elsewhere;
   store->room_opaque = config->room_opaque;
@@ -399,6 +401,8 @@ codecs_warm (struct store *store)
     codec_pool_warm (store->dense, true);
   if (store->strong)
     codec_pool_warm (store->strong, true);
+  if (store->crew)
+    crew_warm (store->crew);
 }
 
 int

@@ -14,6 +14,7 @@
 
 #include "arena.h"
 #include "codec.h"
+#include "crew.h"
 #include "state-file.h"
 #include "zspool.h"
 
@@ -39,6 +40,11 @@ struct store_config {
   struct codec_pool *codec, *dense, *strong;
   /* Whether mem_meta counts them: for one of those that share them. */
   bool counts_codec, counts_strong; /* strong: and dense */
+  bool counts_crew;
+  /* Borrowed, and shared by all: helps with large writes.  Made with
+   * large_write_bytes () of scratch.  NULL: nobody helps.
+   */
+  struct crew *crew;
   struct zs_budget *budget; /* of several stores together; NULL = none */
   /* The budget is used up, or the kernel refuses memory, and this store has
    * nothing to give: make room in others.  Called without locks.  Returns
@@ -134,6 +140,9 @@ int store_read (struct store *store, void *buf, size_t len, uint64_t offset);
  */
 int store_write (struct store *store, const void *buf, size_t len,
                  uint64_t offset);
+
+/* Scratch of a crew that helps with writes, bytes. */
+size_t large_write_bytes (void);
 
 /* Free the whole pages in the range.  Never fails within the device. */
 int store_trim (struct store *store, uint64_t len, uint64_t offset);

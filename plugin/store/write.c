@@ -10,6 +10,9 @@
 /* So many pages are written with one codec context, before others get it. */
 #define RUN_PAGES 32u
 
+/* With so many pages, it pays to wake others up to help. */
+#define LARGE_PAGES 16u
+
 /* What a page is to be stored as: a word alone, or data for an object. */
 struct image {
   uint64_t word; /* if not 0, all of it */
@@ -173,46 +176,70 @@ prefetch_old (struct store *store, uint64_t idx)
   slot_unlock (stripe);
 }
 
-/* The context is given back, and *ctx NULL, if it took long. */
+/* Store an image, in place of what the page was.  kept has room for a page.  ctx
+ * is given back, and *ctx NULL, if it took long; NULL: there is a pin instead.
+ */
 static int
-page_write (struct store *store, struct codec_ctx **ctx, uint64_t idx,
-            const void *page)
+image_store (struct store *store, struct codec_ctx **ctx, uint64_t idx,
+             const void *page, struct image *image, void *kept)
 {
-  uint8_t kept[ZSPAGE_PAGE_SIZE];
   struct stripe *stripe;
   struct room room = {0};
-  struct image image;
   uint64_t word = 0, old = 0;
+  bool pinned = false;
   int placed, r;
 
-  prefetch_old (store, idx);
-  page_encode (store, *ctx, page, &image);
   room_begin (store, &room);
-  placed = image_place (store, idx, &image, false, &word);
+  placed = image_place (store, idx, image, false, &word);
   if (placed < 0) {
-    /* This may take a while, in which others need the context. */
-    image.data = memcpy (kept, image.data, image.len);
-    atomic_fetch_add (&store->pins, 1);
-    codec_put (*ctx);
-    *ctx = NULL;
-    placed = image_place_with_room (store, idx, page, kept, &image, placed,
+    if (ctx) {
+      /* This may take a while, in which others need the context. */
+      image->data = memcpy (kept, image->data, image->len);
+      atomic_fetch_add (&store->pins, 1);
+      pinned = true;
+      codec_put (*ctx);
+      *ctx = NULL;
+    }
+    placed = image_place_with_room (store, idx, page, kept, image, placed,
                                     &room, &word);
   }
   r = slot_lock_for_write (store, idx, &stripe);
   if (r == 0) {
-    r = image_commit_locked (store, stripe, idx, &image, placed, word, &old);
+    r = image_commit_locked (store, stripe, idx, image, placed, word, &old);
     slot_unlock (stripe);
   }
   else if (placed == 0)
     old = word;
-  if (*ctx == NULL)
+  if (pinned)
     atomic_fetch_sub (&store->pins, 1);
   FAULT_POINT ("write: old object to be freed");
   object_free (store, idx, old);
   return r;
 }
 
-/* Write nr whole pages; *done: so many of them are. */
+static struct codec_ctx *
+ctx_for_writing (struct store *store)
+{
+  return codec_get (
+    atomic_load_explicit (&store->writes_with, memory_order_acquire));
+}
+
+/* Write a page with *ctx, for which NULL is a new one. */
+static int
+page_write (struct store *store, struct codec_ctx **ctx, uint64_t idx,
+            const void *page)
+{
+  uint8_t kept[ZSPAGE_PAGE_SIZE];
+  struct image image;
+
+  if (*ctx == NULL)
+    *ctx = ctx_for_writing (store);
+  prefetch_old (store, idx);
+  page_encode (store, *ctx, page, &image);
+  return image_store (store, ctx, idx, page, &image, kept);
+}
+
+/* Write nr whole pages, one after the other; *done: so many of them are. */
 static int
 run_write (struct store *store, uint64_t idx, const uint8_t *pages, size_t nr,
            size_t *done)
@@ -221,9 +248,6 @@ run_write (struct store *store, uint64_t idx, const uint8_t *pages, size_t nr,
   int r = 0;
 
   for (*done = 0; *done < nr; ++*done) {
-    if (ctx == NULL)
-      ctx = codec_get (
-        atomic_load_explicit (&store->writes_with, memory_order_acquire));
     r = page_write (store, &ctx, idx + *done, pages + *done * ZSPAGE_PAGE_SIZE);
     if (r < 0)
       break;
@@ -231,6 +255,92 @@ run_write (struct store *store, uint64_t idx, const uint8_t *pages, size_t nr,
   if (ctx)
     codec_put (ctx);
   return r;
+}
+
+/* What the crew encodes. */
+struct large {
+  struct store *store;
+  const uint8_t *pages;
+  struct image images[CREW_PIECES];
+  uint8_t data[CREW_PIECES][ZSPAGE_PAGE_SIZE];
+};
+
+size_t
+large_write_bytes (void)
+{
+  return sizeof (struct large);
+}
+
+static void
+large_encode (void *opaque, unsigned i)
+{
+  struct large *l = opaque;
+  struct codec_ctx *ctx = ctx_for_writing (l->store);
+  const uint8_t *page = l->pages + i * ZSPAGE_PAGE_SIZE;
+  struct image *image = &l->images[i];
+
+  page_encode (l->store, ctx, page, image);
+  if (image->word == 0 && image->data != page)
+    image->data = memcpy (l->data[i], image->data, image->len);
+  codec_put (ctx);
+}
+
+/* As run_write, with pages encoded by several threads, but stored in order by
+ * this one, so that those before one that fails are new, and no others.  *done is
+ * 0 if the crew has no time.
+ */
+static int
+large_write (struct store *store, uint64_t idx, const uint8_t *pages, size_t nr,
+             size_t *done)
+{
+  struct large *l;
+  struct codec_ctx *ctx = NULL;
+  unsigned i;
+  int r = 0;
+
+  *done = 0;
+  if (!crew_acquire (store->crew))
+    return 0;
+  l = crew_scratch (store->crew);
+  l->store = store;
+  l->pages = pages;
+  /* Until all that helpers encoded is published, or never will be. */
+  atomic_fetch_add (&store->pins, 1);
+  crew_begin (store->crew, nr, large_encode, l);
+  while (r == 0 && crew_take (store->crew, &i)) {
+    r = page_write (store, &ctx, idx + i, pages + i * ZSPAGE_PAGE_SIZE);
+    *done += r == 0;
+  }
+  /* Helpers need contexts to come to an end. */
+  if (ctx)
+    codec_put (ctx);
+  crew_wait (store->crew);
+  while (r == 0 && *done < nr) {
+    prefetch_old (store, idx + *done);
+    r = image_store (store, NULL, idx + *done, pages + *done * ZSPAGE_PAGE_SIZE,
+                     &l->images[*done], l->data[*done]);
+    *done += r == 0;
+  }
+  crew_release (store->crew);
+  atomic_fetch_sub (&store->pins, 1);
+  return r;
+}
+
+/* Write the first of len bytes of whole pages; *done: so many pages are. */
+static int
+some_write (struct store *store, uint64_t idx, const uint8_t *pages, size_t len,
+            size_t *done)
+{
+  size_t nr = len >> ZSPAGE_PAGE_SHIFT;
+  int r;
+
+  if (nr >= LARGE_PAGES) {
+    r = large_write (store, idx, pages, nr < CREW_PIECES ? nr : CREW_PIECES,
+                     done);
+    if (r < 0 || *done > 0)
+      return r;
+  }
+  return run_write (store, idx, pages, nr < RUN_PAGES ? nr : RUN_PAGES, done);
 }
 
 /* A page to be changed in part. */
@@ -279,8 +389,7 @@ static int
 part_try (struct store *store, const struct part *part, bool is_last,
           int *no_room)
 {
-  struct codec_ctx *ctx = codec_get (
-    atomic_load_explicit (&store->writes_with, memory_order_acquire));
+  struct codec_ctx *ctx = ctx_for_writing (store);
   struct stripe *stripe;
   uint64_t old = 0;
   int r = slot_lock_for_write (store, part->idx, &stripe);
@@ -329,12 +438,9 @@ store_write (struct store *store, const void *buf, size_t len, uint64_t offset)
     size_t within = offset & ZSPAGE_PAGE_MASK, n, done;
 
     if (within == 0 && len >= ZSPAGE_PAGE_SIZE) {
-      n = len >> ZSPAGE_PAGE_SHIFT;
-      if (n > RUN_PAGES)
-        n = RUN_PAGES;
-      r = run_write (store, idx, p, n, &done);
+      r = some_write (store, idx, p, len, &done);
       idx += done;
-      n <<= ZSPAGE_PAGE_SHIFT;
+      n = done << ZSPAGE_PAGE_SHIFT;
     }
     else {
       n = ZSPAGE_PAGE_SIZE - within;
