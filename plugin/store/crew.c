@@ -97,14 +97,14 @@ help (void *arg)
 }
 
 int
-crew_create (size_t scratch, struct crew **out)
+crew_create (unsigned helpers, size_t scratch, struct crew **out)
 {
   struct crew *crew = calloc (1, sizeof *crew);
   long cpus = sysconf (_SC_NPROCESSORS_ONLN);
 
   if (crew == NULL)
     return -ENOMEM;
-  crew->nr_helpers = cpus > 1 ? cpus - 1 : 0;
+  crew->nr_helpers = helpers ? helpers : cpus > 1 ? cpus - 1 : 0;
   if (crew->nr_helpers > CREW_HELPERS_MAX)
     crew->nr_helpers = CREW_HELPERS_MAX;
   crew->scratch_bytes = zspage_align_up (scratch, ZSPAGE_PAGE_SIZE);

@@ -17,12 +17,12 @@ struct crew;
 /* What a job is cut into, at most. */
 #define CREW_PIECES 64u
 
-/* One helper fewer than there are processors, CREW_HELPERS_MAX at most; their
- * threads do not run yet, so that the process may still fork.  scratch: bytes,
- * for whoever has the crew.  -ENOMEM.
+/* helpers: how many, CREW_HELPERS_MAX at most; 0: one fewer than there are
+ * processors.  Their threads do not run yet, so that the process may still fork.
+ * scratch: bytes, for whoever has the crew.  -ENOMEM.
  */
 #define CREW_HELPERS_MAX 3u
-int crew_create (size_t scratch, struct crew **crew);
+int crew_create (unsigned helpers, size_t scratch, struct crew **crew);
 
 /* Start the threads.  Without, there are no helpers.  -errno. */
 int crew_start (struct crew *crew);

@@ -55,6 +55,9 @@ store_fixture_init (struct store_fixture *f, struct store_params params)
                                        &f->codec),
                     0);
   config.codec = f->codec;
+  assert_int_equal (crew_create (2, large_write_bytes (), &f->crew), 0);
+  assert_int_equal (crew_start (f->crew), 0);
+  config.crew = f->crew;
   assert_int_equal (store_create (&config, &f->store), 0);
   assert_true (store_disksize (f->store) == config.disksize);
 }
@@ -64,6 +67,7 @@ store_fixture_fini (struct store_fixture *f)
 {
   store_check (f->store);
   store_destroy (f->store);
+  crew_destroy (f->crew);
   codec_pool_destroy (f->codec);
   fail_ops_reset ();
 }

@@ -11,6 +11,7 @@
 
 struct store_fixture {
   struct codec_pool *codec;
+  struct crew *crew; /* of two */
   struct store *store;
 };
 

@@ -38,6 +38,7 @@ static void
 fini (struct damage_fixture *d)
 {
   store_destroy (d->f.store);
+  crew_destroy (d->f.crew);
   codec_pool_destroy (d->f.codec);
 }
 

@@ -228,10 +228,11 @@ after_a_trim_the_very_next_write_succeeds (void **state)
   store_fixture_fini (&f);
 }
 
+/* 32 whole pages: so many that they are compressed by several threads. */
 static void
 a_failed_request_stops_at_the_page_that_did_not_fit (void **state)
 {
-  const unsigned nr = 16;
+  const unsigned nr = 33;
   struct store_fixture f = fixture (LIMIT);
   struct rng rng = rng_make (60);
   uint8_t *old = malloc (nr * PAGE), *data = malloc (nr * PAGE);

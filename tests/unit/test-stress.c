@@ -34,7 +34,7 @@
 #define SHARED_FIRST (SPLIT_FIRST + SPLIT_PAGES)
 #define SHARED_PAGES 500u
 #define NR_PAGES     (SHARED_FIRST + SHARED_PAGES)
-#define MAX_RUN      16u
+#define MAX_RUN      40u /* also what the crew helps with */
 
 /* What a block says of itself; then noise, and a byte repeated. */
 struct block {
