@@ -15,7 +15,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "crew.h"
 #include "zspage-page.h"
@@ -96,15 +95,23 @@ help (void *arg)
   return NULL;
 }
 
+/* Those that this process may run on. */
+static unsigned
+processors (void)
+{
+  cpu_set_t set;
+
+  return sched_getaffinity (0, sizeof set, &set) == 0 ? CPU_COUNT (&set) : 1;
+}
+
 int
 crew_create (unsigned helpers, size_t scratch, struct crew **out)
 {
   struct crew *crew = calloc (1, sizeof *crew);
-  long cpus = sysconf (_SC_NPROCESSORS_ONLN);
 
   if (crew == NULL)
     return -ENOMEM;
-  crew->nr_helpers = helpers ? helpers : cpus > 1 ? cpus - 1 : 0;
+  crew->nr_helpers = helpers ? helpers : processors () - 1;
   if (crew->nr_helpers > CREW_HELPERS_MAX)
     crew->nr_helpers = CREW_HELPERS_MAX;
   crew->scratch_bytes = zspage_align_up (scratch, ZSPAGE_PAGE_SIZE);

@@ -18,8 +18,8 @@ struct crew;
 #define CREW_PIECES 64u
 
 /* helpers: how many, CREW_HELPERS_MAX at most; 0: one fewer than there are
- * processors.  Their threads do not run yet, so that the process may still fork.
- * scratch: bytes, for whoever has the crew.  -ENOMEM.
+ * processors on which the process may run.  Their threads do not run yet, so that
+ * it may still fork.  scratch: bytes, for whoever has the crew.  -ENOMEM.
  */
 #define CREW_HELPERS_MAX 3u
 int crew_create (unsigned helpers, size_t scratch, struct crew **crew);
