@@ -9,7 +9,7 @@
 
 #include "codec-internal.h"
 
-#ifdef __x86_64__
+#ifdef CODEC_AVX2
 
 #pragma GCC target("avx2")
 #define XXH_INLINE_ALL

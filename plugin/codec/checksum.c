@@ -10,7 +10,7 @@
 uint64_t
 codec_hash (const void *data, size_t len)
 {
-#ifdef __x86_64__
+#ifdef CODEC_AVX2
   if (__builtin_cpu_supports ("avx2"))
     return codec_hash_avx2 (data, len);
 #endif

@@ -37,7 +37,9 @@ struct codec_ops {
 
 extern const struct codec_ops codec_lz4, codec_zstd;
 
-#ifdef __x86_64__
+/* clang has no #pragma GCC target. */
+#if defined __x86_64__ && defined __GNUC__ && !defined __clang__
+#define CODEC_AVX2 1
 /* codec_hash; the processor must have AVX2. */
 uint64_t codec_hash_avx2 (const void *data, size_t len);
 #endif
