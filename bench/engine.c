@@ -4,6 +4,7 @@
 
 #include <err.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -101,6 +102,52 @@ double
 engine_elapsed_ns (void)
 {
   return clock_ns (CLOCK_MONOTONIC);
+}
+
+struct thread {
+  pthread_t id;
+  pthread_barrier_t *barrier;
+  void (*work) (void *object);
+  void *object;
+};
+
+static void *
+thread_main (void *arg)
+{
+  struct thread *t = arg;
+
+  pthread_barrier_wait (t->barrier);
+  t->work (t->object);
+  pthread_barrier_wait (t->barrier);
+  return NULL;
+}
+
+double
+engine_threads_ns (unsigned nr, void (*work) (void *object), void *objects,
+                   size_t bytes)
+{
+  struct thread threads[ENGINE_THREADS];
+  pthread_barrier_t barrier;
+  double start;
+  unsigned i;
+
+  pthread_barrier_init (&barrier, NULL, nr + 1);
+  for (i = 0; i < nr; ++i) {
+    threads[i] = (struct thread){.barrier = &barrier,
+                                 .work = work,
+                                 .object = (uint8_t *) objects + i * bytes};
+    engine_must (
+      -pthread_create (&threads[i].id, NULL, thread_main, &threads[i]),
+      "pthread_create");
+  }
+  pthread_barrier_wait (&barrier);
+  start = engine_elapsed_ns ();
+  pthread_barrier_wait (&barrier);
+  start = engine_elapsed_ns () - start;
+  for (i = 0; i < nr; ++i)
+    pthread_join (threads[i].id, NULL);
+  pthread_barrier_destroy (&barrier);
+  return start;
 }
 
 static int

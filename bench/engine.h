@@ -43,6 +43,13 @@ double engine_cpu_ns (void);
 double engine_process_ns (void);
 double engine_elapsed_ns (void);
 
+/* Call work on each of nr (at most ENGINE_THREADS) objects of so many bytes, in a
+ * thread each, all at once.  Elapsed ns until the last is done.
+ */
+#define ENGINE_THREADS 64u
+double engine_threads_ns (unsigned nr, void (*work) (void *object),
+                          void *objects, size_t bytes);
+
 double engine_median (const double *values, unsigned nr);
 
 /* The median of a[i] / b[i]: this machine's speed drifts. */

@@ -8,7 +8,6 @@
 #include <config.h>
 
 #include <err.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "engine.h"
@@ -22,10 +21,8 @@
 
 static struct engine_pages pages;
 static struct codec_pool *codec;
-static pthread_barrier_t barrier;
 
 struct worker {
-  pthread_t thread;
   struct store *store;
   enum model_work work;
   uint64_t rng;
@@ -71,17 +68,14 @@ model_store_destroy (struct store *store)
   free (pages.data);
 }
 
-static void *
-worker_main (void *arg)
+static void
+worker_run (void *object)
 {
-  struct worker *w = arg;
+  struct worker *w = object;
   size_t n;
 
-  pthread_barrier_wait (&barrier);
   for (n = 0; n < w->ops; ++n)
     page_do (w->store, w->work, random_next (&w->rng) % w->nr_pages);
-  pthread_barrier_wait (&barrier);
-  return NULL;
 }
 
 /* Nanoseconds from start to end of one round. */
@@ -90,27 +84,15 @@ run_round (struct store *store, size_t nr_pages, enum model_work work,
            unsigned nr, unsigned round)
 {
   struct worker workers[MAX_THREADS];
-  double start;
   unsigned i;
 
-  pthread_barrier_init (&barrier, NULL, nr + 1);
-  for (i = 0; i < nr; ++i) {
+  for (i = 0; i < nr; ++i)
     workers[i] = (struct worker){.store = store,
                                  .work = work,
                                  .rng = (uint64_t) round << 32 | i,
                                  .nr_pages = nr_pages,
                                  .ops = nr_pages / nr};
-    if (pthread_create (&workers[i].thread, NULL, worker_main, &workers[i]))
-      errx (EXIT_FAILURE, "pthread_create");
-  }
-  pthread_barrier_wait (&barrier);
-  start = engine_elapsed_ns ();
-  pthread_barrier_wait (&barrier);
-  start = engine_elapsed_ns () - start;
-  for (i = 0; i < nr; ++i)
-    pthread_join (workers[i].thread, NULL);
-  pthread_barrier_destroy (&barrier);
-  return start;
+  return engine_threads_ns (nr, worker_run, workers, sizeof workers[0]);
 }
 
 double

@@ -10,15 +10,13 @@
 #include <config.h>
 
 #include <err.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "engine.h"
 #include "random.h"
 
-#define ROUNDS      7
-#define MAX_THREADS 64
+#define ROUNDS 7
 
 enum work {
   BARE_COMPRESS,
@@ -41,10 +39,8 @@ static const char *const rank_names[RANK_COUNT] = {
 
 static struct engine_pages pages;
 static struct store *store;
-static pthread_barrier_t barrier;
 
 struct worker {
-  pthread_t thread;
   enum work work;
   uint64_t rng;
   size_t ops;
@@ -73,45 +69,30 @@ one_op (enum work work, uint64_t i, void *state, char *out)
   }
 }
 
-static void *
-worker_main (void *arg)
+static void
+worker_run (void *object)
 {
-  struct worker *w = arg;
+  struct worker *w = object;
   char out[ENGINE_OUT_BYTES];
   void *state = engine_lz4_state ();
   size_t n;
 
-  pthread_barrier_wait (&barrier);
   for (n = 0; n < w->ops; ++n)
     one_op (w->work, random_next (&w->rng) % pages.nr, state, out);
-  pthread_barrier_wait (&barrier);
   free (state);
-  return NULL;
 }
 
 /* Nanoseconds from start to end of ops operations in each of nr threads. */
 static double
 run (enum work work, unsigned nr, size_t ops, unsigned round)
 {
-  struct worker workers[MAX_THREADS];
-  double start;
+  struct worker workers[ENGINE_THREADS];
   unsigned i;
 
-  pthread_barrier_init (&barrier, NULL, nr + 1);
-  for (i = 0; i < nr; ++i) {
+  for (i = 0; i < nr; ++i)
     workers[i] = (struct worker){
       .work = work, .ops = ops, .rng = (uint64_t) round << 32 | i};
-    if (pthread_create (&workers[i].thread, NULL, worker_main, &workers[i]))
-      errx (EXIT_FAILURE, "pthread_create");
-  }
-  pthread_barrier_wait (&barrier);
-  start = engine_elapsed_ns ();
-  pthread_barrier_wait (&barrier);
-  start = engine_elapsed_ns () - start;
-  for (i = 0; i < nr; ++i)
-    pthread_join (workers[i].thread, NULL);
-  pthread_barrier_destroy (&barrier);
-  return start;
+  return engine_threads_ns (nr, worker_run, workers, sizeof workers[0]);
 }
 
 static void
@@ -156,12 +137,12 @@ main (int argc, char *argv[])
   struct codec_pool *codec;
   size_t i;
 
-  if (argc < 2 || most < 1 || most > MAX_THREADS) {
+  if (argc < 2 || most < 1 || most > ENGINE_THREADS) {
     fprintf (stderr,
              "usage: scaling-bench FILE [THREADS]\n"
              "FILE holds pages of 4096 bytes; 1, 2, 4 and so on to THREADS "
              "[4], at most %d.\n",
-             MAX_THREADS);
+             ENGINE_THREADS);
     return EXIT_FAILURE;
   }
   engine_pages_load (&pages, argv[1]);

@@ -27,7 +27,7 @@ int crew_create (unsigned helpers, size_t scratch, struct crew **crew);
 /* Start the threads.  Without, there are no helpers.  -errno. */
 int crew_start (struct crew *crew);
 
-/* Stop them first.  crew may be NULL. */
+/* Stops the threads.  crew may be NULL. */
 void crew_destroy (struct crew *crew);
 
 /* Touch the scratch, so that using it asks for no memory. */
