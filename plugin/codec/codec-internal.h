@@ -37,8 +37,11 @@ struct codec_ops {
 
 extern const struct codec_ops codec_lz4, codec_zstd;
 
-/* clang has no #pragma GCC target. */
-#if defined __x86_64__ && defined __GNUC__ && !defined __clang__
+/* clang has no #pragma GCC target.  Where the compiler may use AVX2, or more,
+ * anywhere, codec_hash has it already.
+ */
+#if defined __x86_64__ && defined __GNUC__ && !defined __clang__ &&            \
+  !defined __AVX2__
 #define CODEC_AVX2 1
 /* codec_hash; the processor must have AVX2. */
 uint64_t codec_hash_avx2 (const void *data, size_t len);
