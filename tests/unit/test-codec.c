@@ -492,6 +492,39 @@ more_threads_than_contexts_wait_for_them (void **state)
   }
 }
 
+/* State files have it, and go from one processor to another.  The values are of
+ * libxxhash itself.
+ */
+static void
+the_hash_is_xxh3_whatever_the_processor_has (void **state)
+{
+  static const struct {
+    size_t len;
+    uint64_t hash;
+  } known[] = {
+    {0, UINT64_C (0x2d06800538d394c2)},
+    {8, UINT64_C (0xa37c69c62fc54b98)},
+    {100, UINT64_C (0x807294b5413f26a1)},
+    {240, UINT64_C (0xf25e70a514af7e8b)},
+    {241, UINT64_C (0x1daededd5eb1307f)},
+    {1024, UINT64_C (0xf2facfb9a235da35)},
+    {1362, UINT64_C (0x9a0dac9bc302308d)},
+    {ZSPAGE_PAGE_SIZE, UINT64_C (0x65b40bac274cc1af)},
+  };
+  uint8_t data[ZSPAGE_PAGE_SIZE + 1];
+  size_t i;
+
+  (void) state;
+  for (i = 0; i < sizeof data; ++i)
+    data[i] = i * i * 7 + i / 256;
+  for (i = 0; i < NELEM (known); ++i) {
+    /* Not aligned, and nothing beyond is read. */
+    assert_true (codec_hash (data + 1, known[i].len) == known[i].hash);
+    assert_true (codec_hash (guarded (data + 1, known[i].len), known[i].len) ==
+                 known[i].hash);
+  }
+}
+
 static void
 the_default_number_of_contexts_follows_the_processors (void **state)
 {
@@ -523,6 +556,7 @@ main (void)
     cmocka_unit_test (a_pool_of_one_codec_decompresses_the_others),
     cmocka_unit_test (same_filled_is_exact),
     cmocka_unit_test (a_period_other_than_8_bytes_is_not_same_filled),
+    cmocka_unit_test (the_hash_is_xxh3_whatever_the_processor_has),
     cmocka_unit_test (more_threads_than_contexts_wait_for_them),
     cmocka_unit_test (the_default_number_of_contexts_follows_the_processors),
   };
