@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "crew.h"
 #include "zspage-page.h"
@@ -95,13 +96,19 @@ help (void *arg)
   return NULL;
 }
 
-/* Those that this process may run on. */
+/* Those that this process may run on; where there are more than a cpu_set_t has
+ * room for, those that there are.
+ */
 static unsigned
 processors (void)
 {
   cpu_set_t set;
+  long online;
 
-  return sched_getaffinity (0, sizeof set, &set) == 0 ? CPU_COUNT (&set) : 1;
+  if (sched_getaffinity (0, sizeof set, &set) == 0)
+    return CPU_COUNT (&set);
+  online = sysconf (_SC_NPROCESSORS_ONLN);
+  return online > 0 ? online : 1;
 }
 
 int
