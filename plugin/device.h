@@ -42,6 +42,9 @@ void devices_destroy (void);
  */
 int devices_after_fork (void);
 
+/* No request will come any more: end the threads. */
+void devices_stop (void);
+
 /* Any thread may ask; numbers stay. */
 size_t devices_nr (void);
 struct device *devices_get (size_t i);

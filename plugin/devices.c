@@ -254,6 +254,12 @@ devices_after_fork (void)
 }
 
 void
+devices_stop (void)
+{
+  crew_stop (crew);
+}
+
+void
 devices_destroy (void)
 {
   size_t i;

@@ -37,6 +37,7 @@ static void
 zspage_cleanup (void)
 {
   service_stop ();
+  devices_stop ();
 }
 
 static void

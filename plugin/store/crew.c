@@ -76,6 +76,7 @@ help (void *arg)
   void *opaque;
   unsigned i;
 
+  pthread_setname_np (pthread_self (), "zspage-crew");
   pthread_mutex_lock (&crew->lock);
   for (;;) {
     while (nothing_left (crew) && !crew->is_stopping)
@@ -154,7 +155,7 @@ crew_start (struct crew *crew)
 }
 
 void
-crew_destroy (struct crew *crew)
+crew_stop (struct crew *crew)
 {
   if (crew == NULL)
     return;
@@ -164,6 +165,14 @@ crew_destroy (struct crew *crew)
   pthread_mutex_unlock (&crew->lock);
   while (crew->nr_started > 0)
     pthread_join (crew->helpers[--crew->nr_started], NULL);
+}
+
+void
+crew_destroy (struct crew *crew)
+{
+  if (crew == NULL)
+    return;
+  crew_stop (crew);
   pthread_cond_destroy (&crew->idle);
   pthread_cond_destroy (&crew->work);
   pthread_mutex_destroy (&crew->lock);

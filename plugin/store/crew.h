@@ -27,7 +27,12 @@ int crew_create (unsigned helpers, size_t scratch, struct crew **crew);
 /* Start the threads.  Without, there are no helpers.  -errno. */
 int crew_start (struct crew *crew);
 
-/* Stops the threads.  crew may be NULL. */
+/* End the threads, for good, when nobody has the crew or will ask for it.  crew
+ * may be NULL.
+ */
+void crew_stop (struct crew *crew);
+
+/* As crew_stop; and it is no more. */
 void crew_destroy (struct crew *crew);
 
 /* Touch the scratch, so that using it asks for no memory. */
