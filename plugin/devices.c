@@ -209,7 +209,7 @@ devices_create (const struct server_config *config)
   int r = headroom_create ("", &headroom);
 
   if (r == 0)
-    r = crew_create (0, large_write_bytes (), &crew);
+    r = crew_create (0, store_crew_bytes (), &crew);
   if (r < 0) {
     nbdkit_error ("out of memory");
     return -1;

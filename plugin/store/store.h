@@ -42,7 +42,7 @@ struct store_config {
   bool counts_codec, counts_strong; /* strong: and dense */
   bool counts_crew;
   /* Borrowed, and shared by all: helps with large writes.  Made with
-   * large_write_bytes () of scratch.  NULL: nobody helps.
+   * store_crew_bytes () of scratch.  NULL: nobody helps.
    */
   struct crew *crew;
   struct zs_budget *budget; /* of several stores together; NULL = none */
@@ -141,8 +141,8 @@ int store_read (struct store *store, void *buf, size_t len, uint64_t offset);
 int store_write (struct store *store, const void *buf, size_t len,
                  uint64_t offset);
 
-/* Scratch of a crew that helps with writes, bytes. */
-size_t large_write_bytes (void);
+/* Scratch that a crew needs to help with writes. */
+size_t store_crew_bytes (void);
 
 /* Free the whole pages in the range.  Never fails within the device. */
 int store_trim (struct store *store, uint64_t len, uint64_t offset);

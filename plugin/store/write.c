@@ -7,7 +7,9 @@
 
 #include "fault-point.h"
 
-/* So many pages are written with one codec context, before others get it. */
+/* So many pages are written with one codec context, before others get it; with
+ * helpers, at most CREW_PIECES.
+ */
 #define RUN_PAGES 32u
 
 /* With so many pages, it pays to wake others up to help. */
@@ -266,7 +268,7 @@ struct large {
 };
 
 size_t
-large_write_bytes (void)
+store_crew_bytes (void)
 {
   return sizeof (struct large);
 }

@@ -55,7 +55,7 @@ store_fixture_init (struct store_fixture *f, struct store_params params)
                                        &f->codec),
                     0);
   config.codec = f->codec;
-  assert_int_equal (crew_create (2, large_write_bytes (), &f->crew), 0);
+  assert_int_equal (crew_create (2, store_crew_bytes (), &f->crew), 0);
   assert_int_equal (crew_start (f->crew), 0);
   config.crew = f->crew;
   assert_int_equal (store_create (&config, &f->store), 0);
