@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,47 @@ each_piece_is_done_once (void **state)
   }
   crew_destroy (crew);
   crew_destroy (NULL);
+}
+
+static struct {
+  unsigned order[CREW_PIECES];
+  _Atomic unsigned nr;
+} by_helper;
+
+static void
+piece_note (void *opaque, unsigned i)
+{
+  (void) opaque;
+  by_helper.order[by_helper.nr] = i;
+  atomic_fetch_add (&by_helper.nr, 1);
+}
+
+/* All of them, if the caller takes none: from the last one down. */
+static void
+a_helper_begins_at_the_end (void **state)
+{
+  const unsigned nr = 20;
+  struct crew *crew;
+  unsigned i;
+
+  (void) state;
+  assert_int_equal (crew_create (1, 4096, &crew), 0);
+  assert_int_equal (crew_start (crew), 0);
+  assert_true (crew_acquire (crew));
+  by_helper.nr = 0;
+  crew_begin (crew, nr, piece_note, NULL);
+  while (atomic_load (&by_helper.nr) < nr)
+    sched_yield ();
+  crew_wait (crew);
+  assert_int_equal (by_helper.nr, nr);
+  for (i = 0; i < nr; ++i)
+    assert_int_equal (by_helper.order[i], nr - 1 - i);
+  crew_release (crew);
+
+  /* Without its threads nobody has it. */
+  crew_stop (crew);
+  assert_false (crew_acquire (crew));
+  crew_destroy (crew);
 }
 
 /* A writer of a part of the device, which no other writes. */
@@ -171,6 +213,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (each_piece_is_done_once),
+    cmocka_unit_test (a_helper_begins_at_the_end),
     cmocka_unit_test (what_is_written_reads_back),
     cmocka_unit_test (one_that_fails_stops_where_it_fails),
   };
