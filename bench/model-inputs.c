@@ -32,14 +32,12 @@ struct worker {
 static void
 page_do (struct store *store, enum model_work work, size_t i)
 {
-  uint64_t offset = (uint64_t) i * ZSPAGE_PAGE_SIZE;
   uint8_t out[ZSPAGE_PAGE_SIZE];
-  int r = work == MODEL_WRITE ? store_write (store, engine_page (&pages, i),
-                                             ZSPAGE_PAGE_SIZE, offset)
-                              : store_read (store, out, sizeof out, offset);
 
-  if (r < 0)
-    errx (EXIT_FAILURE, "%s", strerror (-r));
+  if (work == MODEL_WRITE)
+    engine_write (store, i, engine_page (&pages, i));
+  else
+    engine_read (store, i, out);
 }
 
 struct store *
@@ -123,26 +121,8 @@ model_two_threads (struct store *store, size_t nr_pages, enum model_work work,
   return engine_median (linear, ROUNDS);
 }
 
-/* The pages in some order that has no pattern. */
-static size_t *
-shuffled (size_t nr)
-{
-  size_t *order = malloc (nr * sizeof *order), i;
-  uint64_t rng = 1;
-
-  if (order == NULL)
-    err (EXIT_FAILURE, "malloc");
-  for (i = 0; i < nr; ++i) {
-    size_t j = random_next (&rng) % (i + 1);
-
-    order[i] = order[j];
-    order[j] = i;
-  }
-  return order;
-}
-
 static double
-time_work (struct store *store, enum model_work work, const size_t *order,
+time_work (struct store *store, enum model_work work, const uint64_t *order,
            size_t nr)
 {
   double start = engine_cpu_ns ();
@@ -155,7 +135,7 @@ time_work (struct store *store, enum model_work work, const size_t *order,
 
 /* As prefetch_old in write.c. */
 static double
-time_look (struct store *store, const size_t *order, size_t nr)
+time_look (struct store *store, const uint64_t *order, size_t nr)
 {
   double start = engine_cpu_ns ();
   size_t i;
@@ -173,7 +153,7 @@ time_look (struct store *store, const size_t *order, size_t nr)
 
 /* Each slot's own word again. */
 static double
-time_publish (struct store *store, const size_t *order, size_t nr)
+time_publish (struct store *store, const uint64_t *order, size_t nr)
 {
   double start = engine_cpu_ns ();
   struct stripe *stripe;
@@ -234,7 +214,7 @@ object_swap (struct store *store, size_t idx, zs_ref ref)
  * than one call.
  */
 static void
-time_objects (struct store *store, const size_t *order, size_t nr,
+time_objects (struct store *store, const uint64_t *order, size_t nr,
               double *ns_malloc, double *ns_free)
 {
   zs_ref refs[BATCH];
@@ -258,7 +238,7 @@ time_objects (struct store *store, const size_t *order, size_t nr,
 
 /* The same in the order of writes, to see what becomes of the pool's counters. */
 static void
-count_changes (struct store *store, const size_t *order, size_t nr,
+count_changes (struct store *store, const uint64_t *order, size_t nr,
                struct model_inputs *in)
 {
   struct zs_pool *pool = store->pool;
@@ -287,7 +267,7 @@ void
 model_measure (struct store *store, size_t nr_pages, struct model_inputs *in)
 {
   double ns[7][ROUNDS];
-  size_t *order = shuffled (nr_pages);
+  uint64_t *order = engine_shuffled (nr_pages, 1);
   unsigned i;
 
   for (i = 0; i < ROUNDS; ++i) {
