@@ -7,8 +7,8 @@
  * device, so that there is as much to compress on both.  There are 100,000 in a
  * round: in the same order on both devices
  *
- *   spread     pages 0, N/100000, 2N/100000 ... of the large one; each in another
- *              page of the slot table, or almost
+ *   spread     pages 0, N/100000, 2N/100000 ... of the large one, so that those
+ *              of a page of the slot table are few
  *   beginning  its first 100,000
  *   any        of all that are stored
  *
