@@ -158,6 +158,32 @@ work_end (struct store *store, const struct work *work, bool placed, bool tried,
   object_free (store, work->idx, unused);
 }
 
+/* Of slots [first, end) of a table page those that are worth looking at: a bit
+ * each, from that of the table page's first slot on.  All in one go, as at the
+ * limit whoever needs room may look through a large device for the last few.
+ */
+static bool
+find_open (struct store *store, uint64_t first, uint64_t end, uint64_t *bits)
+{
+  uint64_t table_page = table_page_of (first), idx;
+  struct stripe *group = group_of (store, table_page);
+  bool any = false;
+
+  memset (bits, 0, SLOTS_PER_TABLE_PAGE / 8);
+  end = end < store->nr_pages ? end : store->nr_pages;
+  group_lock (group);
+  for (idx = first; table_is_present (store, table_page) && idx < end; ++idx) {
+    uint64_t word = slot_get_locked (store, idx);
+
+    if (is_unsettled (word) || is_leaving (store, word)) {
+      bits[idx % SLOTS_PER_TABLE_PAGE / 64] |= UINT64_C (1) << idx % 64;
+      any = true;
+    }
+  }
+  group_unlock (group);
+  return any;
+}
+
 static uint64_t
 thread_ns (void)
 {
@@ -172,7 +198,7 @@ static bool
 slice_locked (struct store *store, const struct store_recompress *how,
               uint64_t *at, unsigned *nr_tried)
 {
-  uint64_t began = thread_ns (), end, t;
+  uint64_t began = thread_ns (), bits[SLOTS_PER_TABLE_PAGE / 64], end, t;
   unsigned most = *nr_tried;
   struct codec_ctx *ctx;
   struct work work;
@@ -182,12 +208,16 @@ slice_locked (struct store *store, const struct store_recompress *how,
   if (t != table_page_of (*at))
     *at = t * SLOTS_PER_TABLE_PAGE;
   end = (t + 1) * SLOTS_PER_TABLE_PAGE;
-  if (t < store->nr_table_pages) {
+  if (t < store->nr_table_pages && !find_open (store, *at, end, bits))
+    *at = end;
+  else if (t < store->nr_table_pages) {
     ctx = codec_get (store->strong);
     for (; *at < end && *nr_tried < most; ++*at) {
       bool placed, tried;
       uint64_t word = 0;
 
+      if (!(bits[*at % SLOTS_PER_TABLE_PAGE / 64] >> *at % 64 & 1))
+        continue;
       work.idx = *at;
       if (!work_begin (store, how, ctx, &work))
         continue;
