@@ -7,7 +7,7 @@
  *   - Who compresses, loads the generation while holding a codec context (or,
  *     after it gave that back to wait for room, a pin), until the page is
  *     published.  So once another generation is current, every context was
- *     given back, and there are no pins, nothing publishes the old one.
+ *     given back, and there is no pin of it, nothing publishes the old one.
  *   - From then on no slot comes to need it, so when the count of those that do
  *     is zero, it stays so.  Who reads, has the slot locked meanwhile.
  */
@@ -113,6 +113,28 @@ store_recompress_end (struct store *store)
   ranked_unlock (&store->recompress_lock);
 }
 
+unsigned
+generation_pin (struct store *store)
+{
+  unsigned g = atomic_load (&store->generation), now;
+
+  for (;;) {
+    atomic_fetch_add (&store->pins[g], 1);
+    now = atomic_load (&store->generation);
+    if (now == g)
+      return g;
+    /* It may be gone already. */
+    atomic_fetch_sub (&store->pins[g], 1);
+    g = now;
+  }
+}
+
+void
+generation_unpin (struct store *store, unsigned generation)
+{
+  atomic_fetch_sub (&store->pins[generation], 1);
+}
+
 static void
 reap_locked (struct store *store)
 {
@@ -127,12 +149,13 @@ reap_locked (struct store *store)
       codec_quiesce (store->codec);
       if (store->dense)
         codec_quiesce (store->dense);
-      if (atomic_load (&store->pins) > 0)
-        return;
       quiet = true;
     }
-    /* Again, as one may have been published until now. */
-    if (dictionary_pages (store, g) == 0) {
+    /* Who pins it, may publish it; only the newest comes to be pinned.  Again, as
+     * one may have been published until now.
+     */
+    if (atomic_load (&store->pins[g]) == 0 &&
+        dictionary_pages (store, g) == 0) {
       saved_dictionary_forget (store, g);
       dictionary_destroy (atomic_exchange (&store->dictionaries[g], NULL));
     }

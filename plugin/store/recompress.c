@@ -319,10 +319,15 @@ recompress_encode (struct store *store, const void *page, void *out,
   ranked_lock (&store->recompress_lock);
   if (recompress_begin_locked (store) == 0) {
     *generation = store->pass_generation;
+    /* No generation is forgotten while this has the lock. */
+    atomic_fetch_add (&store->pins[*generation], 1);
     ctx = codec_get (store->strong);
     len = codec_compress (ctx, dictionary_of (store, *generation), page,
                           zs_max_payload (store->pool), &data);
-    memcpy (out, data, len);
+    if (len > 0)
+      memcpy (out, data, len);
+    else
+      generation_unpin (store, *generation);
     codec_put (ctx);
   }
   ranked_unlock (&store->recompress_lock);

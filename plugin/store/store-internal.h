@@ -123,8 +123,8 @@ struct store {
   _Atomic uint64_t resets;
   _Atomic uint64_t dictionary_bytes; /* of memory */
   _Atomic uint64_t learning_bytes;   /* as store_count_learning was told */
-  /* Writers who may publish an old generation, yet have no codec context. */
-  _Atomic unsigned pins;
+  /* Of each generation, writers who may publish it, yet have no codec context. */
+  _Atomic unsigned pins[SLOT_GEN_MAX + 1];
 
   struct {
     _Atomic uint64_t tried, won, saved, ns;
@@ -300,11 +300,15 @@ int recompress_begin_locked (struct store *store);
 bool recompress_for_room (struct store *store);
 
 /* Compress a page as recompression does, into out, which has room for a page.
- * Returns the length, and which *generation it needs; 0: it gains nothing.  Wants
- * no locks, but a pin.
+ * Returns the length, and which *generation it needs, pinned; 0: it gains nothing.
+ * Wants no locks.
  */
 size_t recompress_encode (struct store *store, const void *page, void *out,
                           unsigned *generation);
+
+/* dictionaries.c: keep the newest generation until it is unpinned. */
+unsigned generation_pin (struct store *store);
+void generation_unpin (struct store *store, unsigned generation);
 
 /* pages.c: how long ago pages were marked idle; 0 if never. */
 int64_t store_idle_seconds (const struct store *store);

@@ -25,16 +25,17 @@ struct image {
   uint64_t value; /* room for the data of SLOT_FILL_OBJ */
 };
 
-/* Encode a page.  image->data belongs to ctx, or is the page or the image. */
+/* Encode a page, if by zstd with the dictionary of a generation.  image->data
+ * belongs to ctx, or is the page or the image.
+ */
 static void
-page_encode (struct store *store, struct codec_ctx *ctx, const void *page,
-             struct image *image)
+page_encode_with (struct store *store, struct codec_ctx *ctx,
+                  unsigned generation, const void *page, struct image *image)
 {
   bool is_zstd = codec_ctx_id (ctx) == CODEC_ZSTD;
-  unsigned generation =
-    is_zstd ? atomic_load_explicit (&store->generation, memory_order_acquire)
-            : 0;
 
+  if (!is_zstd)
+    generation = 0;
   image->word = 0;
   image->generation = 0;
   if (codec_same_filled (page, &image->value)) {
@@ -54,6 +55,15 @@ page_encode (struct store *store, struct codec_ctx *ctx, const void *page,
     image->data = page;
     image->len = ZSPAGE_PAGE_SIZE;
   }
+}
+
+static void
+page_encode (struct store *store, struct codec_ctx *ctx, const void *page,
+             struct image *image)
+{
+  page_encode_with (
+    store, ctx, atomic_load_explicit (&store->generation, memory_order_acquire),
+    page, image);
 }
 
 /* The word of an image that has an object, wherever that is. */
@@ -108,7 +118,9 @@ image_place (struct store *store, uint64_t idx, const struct image *image,
   return 0;
 }
 
-/* Make the smallest of it that there is; kept has room for a page. */
+/* Make the smallest of it that there is; kept has room for a page.  The image is
+ * pinned, before and after.
+ */
 static void
 image_shrink (struct store *store, const void *page, void *kept,
               struct image *image)
@@ -117,8 +129,13 @@ image_shrink (struct store *store, const void *page, void *kept,
   unsigned generation;
   size_t len = recompress_encode (store, page, out, &generation);
 
-  if (len == 0 || len >= image->len)
+  if (len == 0)
     return;
+  if (len >= image->len) {
+    generation_unpin (store, generation);
+    return;
+  }
+  generation_unpin (store, image->generation);
   image->kind = SLOT_ZSTD;
   image->generation = generation;
   image->data = memcpy (kept, out, len);
@@ -194,11 +211,12 @@ image_store (struct store *store, struct codec_ctx **ctx, uint64_t idx,
   room_begin (store, &room);
   placed = image_place (store, idx, image, false, &word);
   if (placed < 0) {
+    /* As ctx keeps it, or the pin of a large write. */
+    atomic_fetch_add (&store->pins[image->generation], 1);
+    pinned = true;
     if (ctx) {
       /* This may take a while, in which others need the context. */
       image->data = memcpy (kept, image->data, image->len);
-      atomic_fetch_add (&store->pins, 1);
-      pinned = true;
       codec_put (*ctx);
       *ctx = NULL;
     }
@@ -213,7 +231,7 @@ image_store (struct store *store, struct codec_ctx **ctx, uint64_t idx,
   else if (placed == 0)
     old = word;
   if (pinned)
-    atomic_fetch_sub (&store->pins, 1);
+    generation_unpin (store, image->generation);
   FAULT_POINT ("write: old object to be freed");
   object_free (store, idx, old);
   return r;
@@ -263,6 +281,7 @@ run_write (struct store *store, uint64_t idx, const uint8_t *pages, size_t nr,
 struct large {
   struct store *store;
   const uint8_t *pages;
+  unsigned generation; /* which is pinned */
   struct image images[CREW_PIECES];
   uint8_t data[CREW_PIECES][ZSPAGE_PAGE_SIZE];
 };
@@ -281,7 +300,7 @@ large_encode (void *opaque, unsigned i)
   const uint8_t *page = l->pages + i * ZSPAGE_PAGE_SIZE;
   struct image *image = &l->images[i];
 
-  page_encode (l->store, ctx, page, image);
+  page_encode_with (l->store, ctx, l->generation, page, image);
   if (image->word == 0 && image->data != page)
     image->data = memcpy (l->data[i], image->data, image->len);
   codec_put (ctx);
@@ -297,7 +316,7 @@ large_write (struct store *store, uint64_t idx, const uint8_t *pages, size_t nr,
 {
   struct large *l;
   struct codec_ctx *ctx = NULL;
-  unsigned i;
+  unsigned i, generation;
   int r = 0;
 
   *done = 0;
@@ -307,7 +326,7 @@ large_write (struct store *store, uint64_t idx, const uint8_t *pages, size_t nr,
   l->store = store;
   l->pages = pages;
   /* Until all that helpers encoded is published, or never will be. */
-  atomic_fetch_add (&store->pins, 1);
+  l->generation = generation = generation_pin (store);
   crew_begin (store->crew, nr, large_encode, l);
   while (r == 0 && crew_take (store->crew, &i)) {
     r = page_write (store, &ctx, idx + i, pages + i * ZSPAGE_PAGE_SIZE);
@@ -324,7 +343,7 @@ large_write (struct store *store, uint64_t idx, const uint8_t *pages, size_t nr,
     *done += r == 0;
   }
   crew_release (store->crew);
-  atomic_fetch_sub (&store->pins, 1);
+  generation_unpin (store, generation);
   return r;
 }
 

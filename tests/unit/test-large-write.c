@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dictionary-pages.h"
 #include "store-fixture.h"
+#include "store-internal.h"
 
 #define NR_PAGES 4096u
 
@@ -208,6 +210,62 @@ one_that_fails_stops_where_it_fails (void **state)
   free (data);
 }
 
+static _Atomic bool enough;
+
+static void *
+writes_on (void *opaque)
+{
+  struct store *store = opaque;
+  const size_t nr = 256;
+  struct rng rng = rng_make (40);
+  uint8_t *data = malloc (nr * PAGE);
+  size_t i;
+
+  for (i = 0; i < nr; ++i)
+    page_of_records (&rng, 0, data + i * PAGE);
+  while (!enough)
+    assert_int_equal (store_write (store, data, nr * PAGE, 0), 0);
+  free (data);
+  return NULL;
+}
+
+/* A dictionary that no page needs any more is forgotten, though somebody is
+ * always within a large write.
+ */
+static void
+writers_do_not_keep_old_dictionaries (void **state)
+{
+  struct store_fixture f;
+  pthread_t writer;
+  unsigned i, old, g, nr = 0;
+
+  (void) state;
+  store_fixture_init (&f, (struct store_params){.codec = CODEC_ZSTD});
+  enough = false;
+  assert_int_equal (pthread_create (&writer, NULL, writes_on, f.store), 0);
+  for (i = 0; i < 8; ++i) {
+    old = store_generation (f.store);
+    assert_int_equal (store_dictionary_add (
+                        f.store, dictionary_of_records (
+                                   i % 2, store_dictionary_level (f.store))),
+                      0);
+    while (dictionary_pages (f.store, old) > 0)
+      sched_yield ();
+    store_dictionaries_reap (f.store);
+  }
+  for (i = 0; i < 10; ++i) {
+    while (old && dictionary_pages (f.store, old) > 0)
+      sched_yield ();
+    store_dictionaries_reap (f.store);
+  }
+  for (g = 1; g <= SLOT_GEN_MAX; ++g)
+    nr += dictionary_of (f.store, g) != NULL;
+  enough = true;
+  pthread_join (writer, NULL);
+  assert_int_equal (nr, 1);
+  store_fixture_fini (&f);
+}
+
 int
 main (void)
 {
@@ -216,6 +274,7 @@ main (void)
     cmocka_unit_test (a_helper_begins_at_the_end),
     cmocka_unit_test (what_is_written_reads_back),
     cmocka_unit_test (one_that_fails_stops_where_it_fails),
+    cmocka_unit_test (writers_do_not_keep_old_dictionaries),
   };
 
   return cmocka_run_group_tests (tests, test_setup, NULL);
