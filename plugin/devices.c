@@ -240,10 +240,9 @@ devices_after_fork (void)
 
   if (r < 0) {
     errno = -r;
-    nbdkit_error ("cannot start a thread: %m");
-    return -1;
+    nbdkit_error ("fewer threads than there could be compress large writes, as "
+                  "none can be started: %m");
   }
-
   for (i = 0; server_config.state && i < devices_nr (); ++i) {
     store_set_pid (devices[i]->store);
     /* What was recovered, but is not used yet, could be swapped out. */
