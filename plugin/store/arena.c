@@ -12,13 +12,6 @@
 #include "arena.h"
 #include "zspage-page.h"
 
-#if !HAVE_DECL_MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#endif
-
 const struct arena_ops arena_libc_ops = {
   .madvise = madvise,
   .fallocate = fallocate,

@@ -11,9 +11,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 
 #include "headroom.h"
+
+/* Headers may be older than Linux 5.14. */
+#if !HAVE_DECL_MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
 
 /* The system calls, so that tests can make them fail.  As in libc. */
 struct arena_ops {

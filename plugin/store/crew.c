@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "arena.h"
 #include "crew.h"
 #include "zspage-page.h"
 
@@ -122,12 +123,14 @@ crew_create (unsigned helpers, size_t scratch, struct crew **out)
   crew->nr_helpers = helpers ? helpers : processors () - 1;
   if (crew->nr_helpers > CREW_HELPERS_MAX)
     crew->nr_helpers = CREW_HELPERS_MAX;
-  crew->scratch_bytes = zspage_align_up (scratch, ZSPAGE_PAGE_SIZE);
-  crew->scratch = mmap (NULL, crew->scratch_bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (crew->scratch == MAP_FAILED) {
-    free (crew);
-    return -ENOMEM;
+  if (crew->nr_helpers > 0) {
+    crew->scratch_bytes = zspage_align_up (scratch, ZSPAGE_PAGE_SIZE);
+    crew->scratch = mmap (NULL, crew->scratch_bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (crew->scratch == MAP_FAILED) {
+      free (crew);
+      return -ENOMEM;
+    }
   }
   pthread_mutex_init (&crew->lock, NULL);
   pthread_cond_init (&crew->work, NULL);
@@ -176,22 +179,19 @@ crew_destroy (struct crew *crew)
   pthread_cond_destroy (&crew->idle);
   pthread_cond_destroy (&crew->work);
   pthread_mutex_destroy (&crew->lock);
-  munmap (crew->scratch, crew->scratch_bytes);
+  if (crew->scratch)
+    munmap (crew->scratch, crew->scratch_bytes);
   free (crew);
 }
 
 void
 crew_warm (struct crew *crew)
 {
-  volatile uint8_t *p = crew->scratch;
-  size_t i;
-
-  /* Whoever has it may be writing there. */
-  while (atomic_exchange (&crew->is_taken, true))
-    sched_yield ();
-  for (i = 0; i < crew->scratch_bytes; i += ZSPAGE_PAGE_SIZE)
-    p[i] = 0;
-  atomic_store (&crew->is_taken, false);
+  /* Whoever has the crew need not be waited for.  Before Linux 5.14 this does
+   * nothing; what is locked is there anyway.
+   */
+  if (crew->scratch_bytes > 0)
+    madvise (crew->scratch, crew->scratch_bytes, MADV_POPULATE_WRITE);
 }
 
 size_t

@@ -35,7 +35,7 @@ void crew_stop (struct crew *crew);
 /* As crew_stop; and it is no more. */
 void crew_destroy (struct crew *crew);
 
-/* Touch the scratch, so that using it asks for no memory. */
+/* Give the scratch its memory now, so that using it asks for none. */
 void crew_warm (struct crew *crew);
 
 /* Bytes that belong to the crew, threads' stacks not among them.  0 of NULL. */

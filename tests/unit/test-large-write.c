@@ -111,6 +111,30 @@ a_helper_begins_at_the_end (void **state)
   crew_destroy (crew);
 }
 
+/* With one processor nobody helps, and nothing is kept for it. */
+static void
+one_processor_needs_no_crew (void **state)
+{
+  cpu_set_t before, one;
+  struct crew *crew;
+  unsigned cpu = 0;
+
+  (void) state;
+  assert_int_equal (sched_getaffinity (0, sizeof before, &before), 0);
+  while (!CPU_ISSET (cpu, &before))
+    ++cpu;
+  CPU_ZERO (&one);
+  CPU_SET (cpu, &one);
+  assert_int_equal (sched_setaffinity (0, sizeof one, &one), 0);
+  assert_int_equal (crew_create (0, 1 << 20, &crew), 0);
+  assert_int_equal (sched_setaffinity (0, sizeof before, &before), 0);
+  assert_int_equal (crew_start (crew), 0);
+  crew_warm (crew);
+  assert_false (crew_acquire (crew));
+  assert_in_range (crew_bytes (crew), 1, 4096);
+  crew_destroy (crew);
+}
+
 /* A writer of a part of the device, which no other writes. */
 struct writer {
   pthread_t thread;
@@ -272,6 +296,7 @@ main (void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (each_piece_is_done_once),
     cmocka_unit_test (a_helper_begins_at_the_end),
+    cmocka_unit_test (one_processor_needs_no_crew),
     cmocka_unit_test (what_is_written_reads_back),
     cmocka_unit_test (one_that_fails_stops_where_it_fails),
     cmocka_unit_test (writers_do_not_keep_old_dictionaries),
