@@ -17,6 +17,8 @@ BEGIN {
   limit["write-4k CPU / zram"] = "<= 0.95"
   limit["write-128k rate / zram"] = ">= 2.0"
   limit["read-128k rate / zram"] = ">= 1.2"
+  limit["write-random-128k-4x16 rate / zram"] = ">= 2.0"
+  limit["read-random-128k-4x16 rate / zram"] = ">= 1.2"
   limit["read-4k-one p50 us - null"] = "<= 5.0"
   limit["read-4k-one p50 us - zram"] = "<= 0.0"
   limit["swap-mix rate / zram"] = ">= 1.2"
@@ -37,8 +39,8 @@ function promise (name, measured,    words, verdict, l)
     nr_missed += verdict == "MISSED"
     nr_held += verdict == "holds"
   }
-  printf "  %-44s %9.2f %17s %8s%s\n", name, measured,
-    sprintf ("%.2f to %.2f", least, most), l, verdict == "" ? "" : "  " verdict
+  printf "  %-44s %9.3f %17s %8s%s\n", name, measured,
+    sprintf ("%.3f to %.3f", least, most), l, verdict == "" ? "" : "  " verdict
 }
 
 function print_floors (    c, cell, over, o)
