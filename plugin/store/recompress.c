@@ -158,6 +158,38 @@ work_end (struct store *store, const struct work *work, bool placed, bool tried,
   object_free (store, work->idx, unused);
 }
 
+/* Whether a group has pages that recompression was not tried with. */
+static bool
+group_is_open (const struct stripe *group)
+{
+  int64_t open = 0;
+  unsigned i, g;
+
+  for (i = 0; i < STRIPES_PER_GROUP; ++i) {
+    const struct stripe_counters *c = &group[i].counters;
+
+    open += atomic_load_explicit (&c->lz4_pages, memory_order_relaxed) +
+            atomic_load_explicit (&c->huge_pages, memory_order_relaxed) -
+            atomic_load_explicit (&c->settled_pages, memory_order_relaxed);
+    for (g = 0; g <= SLOT_GEN_MAX; ++g)
+      open += atomic_load_explicit (&c->zstd_pages[g], memory_order_relaxed);
+  }
+  return open > 0;
+}
+
+/* The first table page from t on that may have pages worth looking at. */
+static uint64_t
+table_next_open (struct store *store, uint64_t t)
+{
+  const uint64_t end = store->nr_table_pages;
+
+  t = table_next_present (store, t, end);
+  while (t < end && store->leaving_generation == 0 &&
+         !group_is_open (group_of (store, t)))
+    t = table_next_present (store, t + 1, end);
+  return t;
+}
+
 /* Of slots [first, end) of a table page those that are worth looking at: a bit
  * each, from that of the table page's first slot on.  All in one go, as at the
  * limit whoever needs room may look through a large device for the last few.
@@ -204,7 +236,7 @@ slice_locked (struct store *store, const struct store_recompress *how,
   struct work work;
 
   *nr_tried = 0;
-  t = table_next_present (store, table_page_of (*at), store->nr_table_pages);
+  t = table_next_open (store, table_page_of (*at));
   if (t != table_page_of (*at))
     *at = t * SLOTS_PER_TABLE_PAGE;
   end = (t + 1) * SLOTS_PER_TABLE_PAGE;
@@ -247,24 +279,15 @@ store_recompress_slice (struct store *store, const struct store_recompress *how,
   return more;
 }
 
-/* Whether there are pages that recompression was not tried with. */
 static bool
-is_open (struct store *store)
+is_open (const struct store *store)
 {
-  int64_t open = dictionary_pages (store, 0);
   unsigned i;
 
-  for (i = 1; i <= SLOT_GEN_MAX; ++i)
-    if (dictionary_of (store, i))
-      open += dictionary_pages (store, i);
-  for (i = 0; i < NR_STRIPES; ++i) {
-    struct stripe_counters *c = &store->stripes[i].counters;
-
-    open += atomic_load_explicit (&c->lz4_pages, memory_order_relaxed) +
-            atomic_load_explicit (&c->huge_pages, memory_order_relaxed) -
-            atomic_load_explicit (&c->settled_pages, memory_order_relaxed);
-  }
-  return open > 0;
+  for (i = 0; i < NR_STRIPES; i += STRIPES_PER_GROUP)
+    if (group_is_open (&store->stripes[i]))
+      return true;
+  return false;
 }
 
 /* Going round the device once at most. */
