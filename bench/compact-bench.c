@@ -22,6 +22,7 @@
 #include <time.h>
 
 #include "random.h"
+#include "usage.h"
 #include "zspool.h"
 
 #define NR_CHUNKS       4096u
@@ -333,15 +334,19 @@ main (int argc, char *argv[])
   struct zs_pool_stats before, after;
   struct totals totals = {0};
   struct zs_class_stats c;
-  unsigned chain_size = argc > 1 ? (unsigned) atoi (argv[1]) : ZS_CHAIN_DFLT;
-  uint64_t seed = argc > 2 ? strtoull (argv[2], NULL, 0) : 1;
+  char **args = usage_arguments (argc, argv, 0, 2,
+                                 "usage: compact-bench [CHAIN_SIZE [SEED]]\n"
+                                 "CHAIN_SIZE: 4 to 16 [8].  SEED: [1].\n");
+  unsigned chain_size = ZS_CHAIN_DFLT;
+  uint64_t seed = 1;
   double was;
   unsigned i;
 
-  if (chain_size < ZS_MIN_CHAIN || chain_size > ZS_MAX_CHAIN) {
-    fprintf (stderr, "usage: compact-bench [CHAIN_SIZE 4..16 [SEED]]\n");
-    return EXIT_FAILURE;
-  }
+  if (args[0])
+    chain_size =
+      usage_number ("CHAIN_SIZE", args[0], ZS_MIN_CHAIN, ZS_MAX_CHAIN);
+  if (args[0] && args[1])
+    seed = usage_number ("SEED", args[1], 0, UINT64_MAX);
   rng = seed;
   pool_make (chain_size);
   fill ();

@@ -42,6 +42,7 @@
 #include <stdlib.h>
 
 #include "engine-rates.h"
+#include "usage.h"
 
 #define DEFAULT_ROUNDS 7
 #define MAX_ROUNDS     100
@@ -311,13 +312,11 @@ finish (void)
   free (pages.data);
 }
 
-static void
-usage (FILE *fp)
-{
-  fprintf (fp, "usage: engine-bench [--rounds N] [--state DIR] FILE\n"
-               "FILE holds pages of 4096 bytes; DIR, on a tmpfs, [/dev/shm] is "
-               "for what is recovered.\n");
-}
+static const char usage[] =
+  "usage: engine-bench [--rounds N] [--state DIR] FILE\n"
+  "FILE holds pages of 4096 bytes; N [7], at most 100; DIR, on a tmpfs, "
+  "[/dev/shm] is\nfor what is recovered.\n";
+static_assert (DEFAULT_ROUNDS == 7 && MAX_ROUNDS == 100, "as the usage says");
 
 /* The path of FILE. */
 static const char *
@@ -334,25 +333,19 @@ options_parse (int argc, char *argv[], int *rounds, const char **dir)
   while ((c = getopt_long (argc, argv, "r:s:h", options, NULL)) != -1) {
     switch (c) {
     case 'r':
-      *rounds = atoi (optarg);
-      if (*rounds < 1 || *rounds > MAX_ROUNDS)
-        errx (EXIT_FAILURE, "--rounds %s: from 1 to %d", optarg, MAX_ROUNDS);
+      *rounds = usage_number ("--rounds", optarg, 1, MAX_ROUNDS);
       break;
     case 's':
       *dir = optarg;
       break;
     case 'h':
-      usage (stdout);
-      exit (EXIT_SUCCESS);
+      usage_exit (usage, EXIT_SUCCESS);
     default:
-      usage (stderr);
-      exit (EXIT_FAILURE);
+      usage_exit (usage, USAGE_STATUS);
     }
   }
-  if (argc - optind != 1) {
-    usage (stderr);
-    exit (EXIT_FAILURE);
-  }
+  if (argc - optind != 1)
+    usage_exit (usage, USAGE_STATUS);
   return argv[optind];
 }
 

@@ -31,6 +31,7 @@
 #include "engine.h"
 #include "headroom.h"
 #include "random.h"
+#include "usage.h"
 
 #define SMALL_PAGES    UINT64_C (100000)
 #define DEFAULT_PAGES  UINT64_C (10000000)
@@ -339,15 +340,13 @@ measure (uint64_t nr_pages, unsigned rounds)
   codec_pool_destroy (codec);
 }
 
-static void
-usage (FILE *fp)
-{
-  fprintf (fp,
-           "usage: growth-bench [--pages N] [--rounds N] FILE\n"
-           "FILE holds pages of 4096 bytes, which the large device has N of "
-           "[%" PRIu64 "], over and over.\n",
-           DEFAULT_PAGES);
-}
+static const char usage[] =
+  "usage: growth-bench [--pages N] [--rounds N] FILE\n"
+  "FILE holds pages of 4096 bytes, which the large device has N of [10000000], "
+  "at\nleast 100000, over and over.  Rounds: [5], at most 100.\n";
+static_assert (DEFAULT_PAGES == 10000000 && SMALL_PAGES == 100000 &&
+                 DEFAULT_ROUNDS == 5 && MAX_ROUNDS == 100,
+               "as the usage says");
 
 int
 main (int argc, char *argv[])
@@ -364,21 +363,17 @@ main (int argc, char *argv[])
   while ((c = getopt_long (argc, argv, "p:r:h", options, NULL)) != -1) {
     switch (c) {
     case 'p':
-      nr_pages = strtoull (optarg, NULL, 10);
+      nr_pages = usage_number ("--pages", optarg, SMALL_PAGES, UINT32_MAX);
       break;
     case 'r':
-      rounds = strtoull (optarg, NULL, 10);
+      rounds = usage_number ("--rounds", optarg, 1, MAX_ROUNDS);
       break;
     default:
-      usage (c == 'h' ? stdout : stderr);
-      return c == 'h' ? EXIT_SUCCESS : EXIT_FAILURE;
+      usage_exit (usage, c == 'h' ? EXIT_SUCCESS : USAGE_STATUS);
     }
   }
-  if (argc - optind != 1 || rounds < 1 || rounds > MAX_ROUNDS ||
-      nr_pages < SMALL_PAGES || nr_pages > UINT32_MAX) {
-    usage (stderr);
-    return EXIT_FAILURE;
-  }
+  if (argc - optind != 1)
+    usage_exit (usage, USAGE_STATUS);
   engine_pages_load (&pages, argv[optind]);
   measure (nr_pages, rounds);
   free (pages.data);

@@ -12,6 +12,7 @@
 
 #include "dictionary.h"
 #include "store.h"
+#include "usage.h"
 #include "zspage-page.h"
 
 #define STRONG_LEVEL 6 /* as comp_algorithm=auto */
@@ -140,11 +141,11 @@ int
 main (int argc, char *argv[])
 {
   struct codec_pool *fast, *strong;
+  char **args = usage_arguments (argc, argv, 1, argc,
+                                 "usage: layout-bench FILE...\n"
+                                 "Each FILE holds pages of 4096 bytes.\n");
   size_t i, k;
-  int arg;
 
-  if (argc < 2)
-    errx (2, "which files?");
   if (codec_pool_create (CODEC_LZ4, 1, 1, &fast) < 0 ||
       codec_pool_create (CODEC_ZSTD, STRONG_LEVEL, 1, &strong) < 0)
     errx (1, "out of memory");
@@ -153,9 +154,9 @@ main (int argc, char *argv[])
   for (k = 0; k < NR_CHAINS; ++k)
     printf (" %9u", chains[k]);
   putchar ('\n');
-  for (arg = 1; arg < argc; ++arg) {
-    struct pages p = pages_read (argv[arg]);
-    const char *name = strrchr (argv[arg], '/');
+  for (; *args; ++args) {
+    struct pages p = pages_read (*args);
+    const char *name = strrchr (*args, '/');
     const size_t numbers[] = {p.nr, p.nr < FEW_PAGES ? p.nr : FEW_PAGES};
 
     for (i = 0; i < 2; ++i) {
@@ -167,8 +168,8 @@ main (int argc, char *argv[])
         lz4[k] = r.lz4_bytes;
         automatic[k] = r.auto_bytes;
       }
-      print (name ? name + 1 : argv[arg], numbers[i], "lz4", lz4);
-      print (name ? name + 1 : argv[arg], numbers[i], "auto", automatic);
+      print (name ? name + 1 : *args, numbers[i], "lz4", lz4);
+      print (name ? name + 1 : *args, numbers[i], "auto", automatic);
     }
     free (p.data);
   }

@@ -15,6 +15,7 @@
 
 #include "engine.h"
 #include "random.h"
+#include "usage.h"
 
 #define ROUNDS 7
 
@@ -133,19 +134,19 @@ report (enum work bare, enum work ours, const char *name, unsigned nr,
 int
 main (int argc, char *argv[])
 {
-  unsigned most = argc > 2 ? (unsigned) atoi (argv[2]) : 4, nr;
+  static const char usage[] =
+    "usage: scaling-bench FILE [THREADS]\n"
+    "FILE holds pages of 4096 bytes; 1, 2, 4 and so on to THREADS [4], at most "
+    "64.\n";
+  char **args = usage_arguments (argc, argv, 1, 2, usage);
+  unsigned most =
+    args[1] ? usage_number ("THREADS", args[1], 1, ENGINE_THREADS) : 4;
+  unsigned nr;
   struct codec_pool *codec;
   size_t i;
 
-  if (argc < 2 || most < 1 || most > ENGINE_THREADS) {
-    fprintf (stderr,
-             "usage: scaling-bench FILE [THREADS]\n"
-             "FILE holds pages of 4096 bytes; 1, 2, 4 and so on to THREADS "
-             "[4], at most %d.\n",
-             ENGINE_THREADS);
-    return EXIT_FAILURE;
-  }
-  engine_pages_load (&pages, argv[1]);
+  static_assert (ENGINE_THREADS == 64, "as the usage says");
+  engine_pages_load (&pages, args[0]);
   engine_must (codec_pool_create (CODEC_LZ4, 1, 0, &codec),
                "codec_pool_create");
   store = engine_store (pages.nr, codec, NULL);

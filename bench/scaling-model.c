@@ -34,6 +34,7 @@
 
 #include "model-inputs.h"
 #include "random.h"
+#include "usage.h"
 
 #define MAX_COUNTS 8
 
@@ -375,7 +376,8 @@ number (const char *name, const char *arg)
   double x = strtod (arg, &end);
 
   if (end == arg || *end || !(x >= 0 && x <= 1e12))
-    errx (EXIT_FAILURE, "--%s: %s is no such number", name, arg);
+    errx (USAGE_STATUS, "--%s: '%s': must be a number from 0 to 1e12", name,
+          arg);
   return x;
 }
 
@@ -389,11 +391,13 @@ parse_stripes (struct options *o, char *arg)
 
     if (o->nr_stripes == MAX_COUNTS || n < STRIPES_PER_GROUP || n > 65536 ||
         n != (unsigned) n || ((unsigned) n & ((unsigned) n - 1)))
-      errx (EXIT_FAILURE, "--stripes: %s; see --help", word);
+      errx (USAGE_STATUS,
+            "--stripes: '%s': must be powers of 2 from %u to 65536, at most %u",
+            word, STRIPES_PER_GROUP, MAX_COUNTS);
     o->stripes[o->nr_stripes++] = n;
   }
   if (o->nr_stripes == 0)
-    errx (EXIT_FAILURE, "--stripes: none; see --help");
+    errx (USAGE_STATUS, "--stripes: needs a number");
 }
 
 static void
@@ -454,11 +458,13 @@ parse (struct options *o, int argc, char *argv[])
       exit (EXIT_SUCCESS);
     }
     if (key == '?')
-      errx (EXIT_FAILURE, "try --help");
+      exit (USAGE_STATUS);
     set_option (o, key, options[idx].name, optarg);
   }
-  if (optind != argc - 1 || o->nr_ops == 0)
-    errx (EXIT_FAILURE, "try --help");
+  if (o->nr_ops == 0)
+    errx (USAGE_STATUS, "--ops: '0': must be a number from 1 on");
+  if (optind != argc - 1)
+    errx (USAGE_STATUS, "one FILE is needed; see --help");
   return argv[optind];
 }
 

@@ -143,3 +143,36 @@ expect_refused "$tmp/base.tsv" "$tmp/missing.tsv"
 expect_refused "$tmp/base.tsv" "$trace"
 sed s/read-4k/other/ "$tmp/base.tsv" >"$tmp/other.tsv"
 expect_refused "$tmp/base.tsv" "$tmp/other.tsv"
+
+# --- Command lines of the programs that need no server.
+
+# Usage: expect_usage STATUS REGEX PROGRAM ARG...
+expect_usage ()
+{
+    local wanted=$1 regex=$2 program=$3 status=0
+
+    shift 3
+    "$abs_top_builddir/bench/$program" "$@" >"$tmp/said" 2>&1 || status=$?
+    expect "status of $program $*" "$status" -eq "$wanted"
+    expect_match "$program $*" "$(cat "$tmp/said")" "$regex"
+}
+
+for program in compact-bench engine-bench growth-bench layout-bench \
+    recover-bench scaling-bench scaling-model; do
+    expect_usage 0 "^usage: $program " $program --help
+    expect_usage 2 "unrecognized option" $program --bogus
+done
+expect_usage 2 "CHAIN_SIZE: '3': .* from 4 to 16" compact-bench 3
+expect_usage 2 "SEED: 'x'" compact-bench 8 x
+expect_usage 2 "--rounds: '0': .* from 1 to 100" engine-bench --rounds 0 "$pages"
+expect_usage 2 "--rounds: '-1': .* from 1 to 100" growth-bench --rounds -1 "$pages"
+expect_usage 2 "--pages: '9': .* from 100000 to" growth-bench --pages 9 "$pages"
+expect_usage 2 "PAGES: '5x': .* from 1 to" recover-bench "$tmp" 5x
+expect_usage 2 "THREADS: '65': .* from 1 to 64" scaling-bench "$pages" 65
+expect_usage 2 "--stripes: '7': .* from 8 to 65536" \
+    scaling-model --stripes 7 "$pages"
+expect_usage 2 "--ops: 'x'" scaling-model --ops x "$pages"
+for program in layout-bench scaling-bench engine-bench; do
+    expect_usage 2 "usage: $program" $program
+    expect_usage 1 "$tmp/missing" $program "$tmp/missing"
+done
