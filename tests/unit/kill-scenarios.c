@@ -15,7 +15,7 @@
 #include "kill-scenarios.h"
 #include "zspool-internal.h"
 
-#define MAX_LEN (8 * PAGE)
+#define MAX_LEN (24 * PAGE) /* several threads compress that */
 
 /* All there are. */
 const char *const points[NR_POINTS] = {
@@ -91,6 +91,17 @@ fault_point (const char *name)
     die (END_AT_POINT);
 }
 
+/* Threads, so they are of a child only, which has no others when it forks. */
+static struct crew *
+child_crew (void)
+{
+  if (us.is_child && us.crew == NULL &&
+      (crew_create (2, store_crew_bytes (), &us.crew) < 0 ||
+       crew_start (us.crew) < 0))
+    wrong ("no crew");
+  return us.crew;
+}
+
 /* Open or make the file, and the store in it.  0, or -errno. */
 int
 store_open (bool *is_new)
@@ -104,6 +115,7 @@ store_open (bool *is_new)
     .reserve_pages = 2,
     .codec = us.codecs[s->codec],
     .strong = s->has_strong ? us.strong : NULL,
+    .crew = child_crew (),
     .has_checks = us.has_checks,
   };
   struct zspage_header wanted;
@@ -278,7 +290,7 @@ play_some (unsigned n, uint64_t nr_pages)
   uint64_t idx;
 
   for (; n > 0; --n) {
-    idx = base + rng_below (&dice, nr_pages - 20);
+    idx = base + rng_below (&dice, nr_pages - 30);
     switch (rng_below (&dice, 10)) {
     case 0:
       trim (idx, rng_range (&dice, 1, 20));

@@ -57,6 +57,7 @@ struct process {
   bool is_child;
   struct state_folder at;
   struct codec_pool *codecs[CODEC_COUNT], *strong;
+  struct crew *crew; /* of a child */
   uint8_t *dictionaries[2];
   size_t dictionary_lens[2];
 
