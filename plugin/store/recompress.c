@@ -168,11 +168,12 @@ group_is_open (const struct stripe *group)
   for (i = 0; i < STRIPES_PER_GROUP; ++i) {
     const struct stripe_counters *c = &group[i].counters;
 
-    open += atomic_load_explicit (&c->lz4_pages, memory_order_relaxed) +
-            atomic_load_explicit (&c->huge_pages, memory_order_relaxed) -
-            atomic_load_explicit (&c->settled_pages, memory_order_relaxed);
     for (g = 0; g <= SLOT_GEN_MAX; ++g)
-      open += atomic_load_explicit (&c->zstd_pages[g], memory_order_relaxed);
+      open += atomic_load_explicit (&c->zstd_pages[g], memory_order_acquire);
+    open += atomic_load_explicit (&c->lz4_pages, memory_order_acquire);
+    open += atomic_load_explicit (&c->huge_pages, memory_order_acquire);
+    /* Last, as it is first to go: pages that go meanwhile hide no others. */
+    open -= atomic_load_explicit (&c->settled_pages, memory_order_acquire);
   }
   return open > 0;
 }
@@ -182,10 +183,15 @@ static uint64_t
 table_next_open (struct store *store, uint64_t t)
 {
   const uint64_t end = store->nr_table_pages;
+  bool is_open[NR_GROUPS];
+  unsigned i;
 
+  for (i = 0; i < NR_GROUPS; ++i)
+    is_open[i] = store->leaving_generation > 0 ||
+                 group_is_open (&store->stripes[i * STRIPES_PER_GROUP]);
   t = table_next_present (store, t, end);
-  while (t < end && store->leaving_generation == 0 &&
-         !group_is_open (group_of (store, t)))
+  while (t < end &&
+         !is_open[(group_of (store, t) - store->stripes) / STRIPES_PER_GROUP])
     t = table_next_present (store, t + 1, end);
   return t;
 }
@@ -284,8 +290,8 @@ is_open (const struct store *store)
 {
   unsigned i;
 
-  for (i = 0; i < NR_STRIPES; i += STRIPES_PER_GROUP)
-    if (group_is_open (&store->stripes[i]))
+  for (i = 0; i < NR_GROUPS; ++i)
+    if (group_is_open (&store->stripes[i * STRIPES_PER_GROUP]))
       return true;
   return false;
 }

@@ -151,6 +151,11 @@ group_unlock (struct stripe *group)
 static void
 account_locked (struct stripe_counters *c, uint64_t word, int sign)
 {
+  bool is_settled = word & (SLOT_MARK_RECOMPRESSED | SLOT_MARK_INCOMPRESSIBLE);
+
+  /* First to go and last to come; see group_is_open in recompress.c. */
+  if (is_settled && sign < 0)
+    count_locked (&c->settled_pages, sign);
   switch (slot_kind (word)) {
   case SLOT_EMPTY:
     return;
@@ -180,7 +185,7 @@ account_locked (struct stripe_counters *c, uint64_t word, int sign)
   count_locked (&c->pages, sign);
   if (word & SLOT_MARK_IDLE)
     count_locked (&c->idle_pages, sign);
-  if (word & (SLOT_MARK_RECOMPRESSED | SLOT_MARK_INCOMPRESSIBLE))
+  if (is_settled && sign > 0)
     count_locked (&c->settled_pages, sign);
 }
 

@@ -35,7 +35,8 @@
 #define SLOTS_PER_TABLE_PAGE (ZSPAGE_PAGE_SIZE / sizeof (uint64_t))
 #define GROUP_BITS           5
 #define STRIPES_PER_GROUP    8u
-#define NR_STRIPES           (STRIPES_PER_GROUP << GROUP_BITS)
+#define NR_GROUPS            (1u << GROUP_BITS)
+#define NR_STRIPES           (STRIPES_PER_GROUP * NR_GROUPS)
 
 /* Counters are changed with the stripe locked, and read without. */
 struct stripe_counters {
