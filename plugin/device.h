@@ -38,9 +38,9 @@ int devices_create (const struct server_config *config);
 void devices_destroy (void);
 
 /* The server has the PID now with which it goes on, and what it locks is locked;
- * it may start threads.  0, or -1 after nbdkit_error.
+ * it may start threads.
  */
-int devices_after_fork (void);
+void devices_after_fork (void);
 
 /* No request will come any more: end the threads. */
 void devices_stop (void);

@@ -232,7 +232,7 @@ devices_create (const struct server_config *config)
   return r == 0 ? 0 : -1;
 }
 
-int
+void
 devices_after_fork (void)
 {
   size_t i;
@@ -241,7 +241,7 @@ devices_after_fork (void)
   if (r < 0) {
     errno = -r;
     nbdkit_error ("fewer threads than there could be compress large writes, as "
-                  "none can be started: %m");
+                  "no more can be started: %m");
   }
   for (i = 0; server_config.state && i < devices_nr (); ++i) {
     store_set_pid (devices[i]->store);
@@ -249,7 +249,6 @@ devices_after_fork (void)
     if (server_config.swap != SWAP_NO)
       store_map (devices[i]->store);
   }
-  return 0;
 }
 
 void

@@ -28,8 +28,9 @@ zspage_get_ready (void)
 static int
 zspage_after_fork (void)
 {
-  if (swap_lock (server_config.swap) == -1 || devices_after_fork () == -1)
+  if (swap_lock (server_config.swap) == -1)
     return -1;
+  devices_after_fork ();
   return service_start (&server_config);
 }
 

@@ -187,11 +187,23 @@ crew_destroy (struct crew *crew)
 void
 crew_warm (struct crew *crew)
 {
-  /* Whoever has the crew need not be waited for.  Before Linux 5.14 this does
-   * nothing; what is locked is there anyway.
+  volatile uint8_t *p = crew->scratch;
+  size_t i;
+  int r;
+
+  if (crew->nr_started == 0)
+    return;
+  do
+    r = madvise (crew->scratch, crew->scratch_bytes, MADV_POPULATE_WRITE);
+  while (r == -1 && (errno == EINTR || errno == EAGAIN));
+  /* Before Linux 5.14.  Whoever has the crew may be writing there, which touches
+   * it as well.
    */
-  if (crew->scratch_bytes > 0)
-    madvise (crew->scratch, crew->scratch_bytes, MADV_POPULATE_WRITE);
+  if (r == 0 || !crew_acquire (crew))
+    return;
+  for (i = 0; i < crew->scratch_bytes; i += ZSPAGE_PAGE_SIZE)
+    p[i] = 0;
+  crew_release (crew);
 }
 
 size_t
