@@ -28,6 +28,7 @@
 
 #include "codec.h"
 #include "pages.h"
+#include "usage.h"
 #include "zspage-page.h"
 
 struct object {
@@ -146,16 +147,15 @@ main (int argc, char *argv[])
   double compress_ns, decompress_ns;
   int r;
 
-  if (argc != 2) {
-    fputs ("usage: bare-codec FILE, of raw 4096-byte pages\n", stderr);
-    return 2;
-  }
-  r = pages_open (&pages, argv[1], ZSPAGE_PAGE_SIZE);
+  argv = usage_arguments (argc, argv, 1, 1,
+                          "usage: bare-codec FILE\n"
+                          "FILE holds pages of 4096 bytes.\n");
+  r = pages_open (&pages, argv[0], ZSPAGE_PAGE_SIZE);
   if (r < 0)
-    errx (EXIT_FAILURE, "%s: %s", argv[1], strerror (-r));
+    errx (EXIT_FAILURE, "%s: %s", argv[0], strerror (-r));
   choose_pages ();
   if (nr == 0)
-    errx (EXIT_FAILURE, "%s: all pages are of one repeated word", argv[1]);
+    errx (EXIT_FAILURE, "%s: all pages are of one repeated word", argv[0]);
   state = allocate (1, (size_t) LZ4_sizeofState ());
   objects = allocate (nr, sizeof *objects);
   copies = allocate (nr, ZSPAGE_PAGE_SIZE);

@@ -157,7 +157,7 @@ expect_usage ()
     expect_match "$program $*" "$(cat "$tmp/said")" "$regex"
 }
 
-for program in compact-bench engine-bench growth-bench layout-bench \
+for program in bare-codec compact-bench engine-bench growth-bench layout-bench \
     recover-bench scaling-bench scaling-model; do
     expect_usage 0 "^usage: $program " $program --help
     expect_usage 2 "unrecognized option" $program --bogus
