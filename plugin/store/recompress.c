@@ -183,15 +183,15 @@ static uint64_t
 table_next_open (struct store *store, uint64_t t)
 {
   const uint64_t end = store->nr_table_pages;
-  bool is_open[NR_GROUPS];
+  bool open[NR_GROUPS];
   unsigned i;
 
   for (i = 0; i < NR_GROUPS; ++i)
-    is_open[i] = store->leaving_generation > 0 ||
-                 group_is_open (&store->stripes[i * STRIPES_PER_GROUP]);
+    open[i] = store->leaving_generation > 0 ||
+              group_is_open (&store->stripes[i * STRIPES_PER_GROUP]);
   t = table_next_present (store, t, end);
   while (t < end &&
-         !is_open[(group_of (store, t) - store->stripes) / STRIPES_PER_GROUP])
+         !open[(group_of (store, t) - store->stripes) / STRIPES_PER_GROUP])
     t = table_next_present (store, t + 1, end);
   return t;
 }
@@ -231,41 +231,54 @@ thread_ns (void)
   return now.tv_sec * UINT64_C (1000000000) + now.tv_nsec;
 }
 
+/* Try at most so many of the pages from *at to the end of its table page; returns
+ * how many, and moves *at on.
+ */
+static unsigned
+table_page_try (struct store *store, const struct store_recompress *how,
+                uint64_t *at, unsigned most)
+{
+  uint64_t end = (table_page_of (*at) + 1) * SLOTS_PER_TABLE_PAGE, word;
+  uint64_t bits[SLOTS_PER_TABLE_PAGE / 64];
+  unsigned nr_tried = 0;
+  struct codec_ctx *ctx;
+  struct work work;
+  bool placed, tried;
+
+  if (!find_open (store, *at, end, bits)) {
+    *at = end;
+    return 0;
+  }
+  ctx = codec_get (store->strong);
+  for (; *at < end && nr_tried < most; ++*at) {
+    if (!(bits[*at % SLOTS_PER_TABLE_PAGE / 64] >> *at % 64 & 1))
+      continue;
+    work.idx = *at;
+    if (!work_begin (store, how, ctx, &work))
+      continue;
+    FAULT_POINT ("recompress: in work");
+    word = 0;
+    placed = work_do (store, ctx, &work, &word, &tried);
+    work_end (store, &work, placed, tried, word);
+    ++nr_tried;
+  }
+  codec_put (ctx);
+  return nr_tried;
+}
+
 /* store_recompress_slice, without the lock. */
 static bool
 slice_locked (struct store *store, const struct store_recompress *how,
               uint64_t *at, unsigned *nr_tried)
 {
-  uint64_t began = thread_ns (), bits[SLOTS_PER_TABLE_PAGE / 64], end, t;
+  uint64_t began = thread_ns ();
+  uint64_t t = table_next_open (store, table_page_of (*at));
   unsigned most = *nr_tried;
-  struct codec_ctx *ctx;
-  struct work work;
 
-  *nr_tried = 0;
-  t = table_next_open (store, table_page_of (*at));
   if (t != table_page_of (*at))
     *at = t * SLOTS_PER_TABLE_PAGE;
-  end = (t + 1) * SLOTS_PER_TABLE_PAGE;
-  if (t < store->nr_table_pages && !find_open (store, *at, end, bits))
-    *at = end;
-  else if (t < store->nr_table_pages) {
-    ctx = codec_get (store->strong);
-    for (; *at < end && *nr_tried < most; ++*at) {
-      bool placed, tried;
-      uint64_t word = 0;
-
-      if (!(bits[*at % SLOTS_PER_TABLE_PAGE / 64] >> *at % 64 & 1))
-        continue;
-      work.idx = *at;
-      if (!work_begin (store, how, ctx, &work))
-        continue;
-      FAULT_POINT ("recompress: in work");
-      placed = work_do (store, ctx, &work, &word, &tried);
-      work_end (store, &work, placed, tried, word);
-      ++*nr_tried;
-    }
-    codec_put (ctx);
-  }
+  *nr_tried =
+    t < store->nr_table_pages ? table_page_try (store, how, at, most) : 0;
   atomic_fetch_add_explicit (&store->recompressed.tried, *nr_tried,
                              memory_order_relaxed);
   atomic_fetch_add_explicit (&store->recompressed.ns, thread_ns () - began,
